@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,9 @@ from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Operator
 
 __all__ = ["with_tower"]
+
+ADDITION = "mtpp.add_at_images.default"
+"""What adds the features of a layer of the tower to the results of one of the text."""
 
 
 def with_tower(model: Model, module: Any, tower: ImageTower, images: int) -> Model:
@@ -35,7 +38,7 @@ def with_tower(model: Model, module: Any, tower: ImageTower, images: int) -> Mod
             f"are {tokens:,}: say --seq {tokens + 256} or so"
         )
     inside = [any(_within(one.path, path) for path in tower.paths) for one in model.operators]
-    others = iter(with_layers([one for one, own in zip(model.operators, inside, strict=True) if not own]))
+    others = iter(_with_additions(with_layers([o for o, own in zip(model.operators, inside, strict=True) if not own])))
     parts = dict(module.named_modules())
     blocks = sorted((block for path in tower.paths for block in _blocks(path, parts[path])), key=len, reverse=True)
     operators: list[Operator] = []
@@ -47,6 +50,20 @@ def with_tower(model: Model, module: Any, tower: ImageTower, images: int) -> Mod
     if model.symbols["images"].most is None:  # it stayed open
         symbols["images"] = replace(model.symbols["images"], default=images, least=0)
     return replace(model, operators=tuple(operators), symbols=symbols)
+
+
+def _with_additions(operators: Sequence[Operator]) -> Iterator[Operator]:
+    """Yield operators of the text, with what adds to the results of a layer as part of this layer (Qwen3-VL)."""
+    last = None
+    for one in operators:
+        if last is not None and one.layer is None and one.op == ADDITION:
+            words = last.path.split(".")
+            yield replace(
+                one, layer=last.layer, role=last.role, path=".".join(words[: words.index(str(last.layer)) + 1])
+            )
+        else:
+            last = one if one.layer is not None else last
+            yield one
 
 
 def _within(path: str, outer: str) -> bool:
