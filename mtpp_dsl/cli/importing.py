@@ -69,6 +69,12 @@ Flop = Annotated[
     list[str],
     option("NAME=FORMULA", "FLOP of an operation or operator whose cost is unknown; may be repeated."),
 ]
+ImagesOfEach = Annotated[
+    int | None, option("N", "Default of images: those of each sequence, for a model that reads them; 1.", min=0)
+]
+ImageSize = Annotated[
+    str | None, option("HxW", "Pixels of each image; by default, what the model is made for, or 896x896.")
+]
 Sizes = Annotated[
     list[str],
     option("NAME=SIZE", "Give a symbol of the model a value, such as batch=8; may be repeated.", "--size"),
@@ -213,6 +219,9 @@ class GgufCall:
     phase: Annotated[str, typer.Option(metavar="NAMES", help="prefill, decode, or both.")] = "prefill,decode"
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Default of batch: sequences at a time.")] = 1
     seq: Annotated[int, typer.Option(min=1, metavar="N", help="Default of seq: tokens of each sequence.")] = 2048
+    mmproj: Annotated[Path | None, option("FILE.gguf", "The tower of a model that reads images.")] = None
+    images: ImagesOfEach = None
+    image_size: ImageSize = None
     group_by: GroupBy = None
     experts_read: ExpertsRead = None
     quiet: Quiet = False
@@ -223,13 +232,24 @@ def gguf(call: GgufCall) -> int:
     """Import a GGUF file of llama.cpp: its layers, from the header and the table of tensors alone.
 
     Both phases are written unless you name one: prefill runs all tokens of the sequences at once, decode one more token
-    of each with its cache of keys and values.
+    of each with its cache of keys and values. With --mmproj, the tower runs before them in prefill; seq counts the
+    tokens that images become.
     """
     from mtpp_dsl.cli.imported import finish, prepare
     from mtpp_dsl.exchange.importers.gguf.importer import from_gguf
+    from mtpp_dsl.exchange.importers.torch_inputs import sides_given
 
     prepare(call.output)
-    return finish(from_gguf(call.model, tuple(call.phase.split(",")), call.batch, call.seq), call)
+    model = from_gguf(
+        call.model,
+        tuple(call.phase.split(",")),
+        call.batch,
+        call.seq,
+        mmproj=call.mmproj,
+        images=call.images,
+        image_size=None if call.image_size is None else sides_given(call.image_size),
+    )
+    return finish(model, call)
 
 
 Optimizer = Annotated[
@@ -323,12 +343,8 @@ class HfCall:
         typer.Option(help="Type of the weights: bf16, fp16 or fp32; by default, that of the file.", show_default=False),
     ] = None
     layers: Annotated[int | None, option("N", "Import the model with this many layers of text.", min=1)] = None
-    images: Annotated[
-        int | None, option("N", "Default of images: those of each sequence, for a model that reads them; 1.", min=0)
-    ] = None
-    image_size: Annotated[
-        str | None, option("HxW", "Pixels of each image; by default, what the model is made for, or 896x896.")
-    ] = None
+    images: ImagesOfEach = None
+    image_size: ImageSize = None
     optimizer: Optimizer = "adam"
     backward_ratio: Ratio = None
     flop: Flop = field(default_factory=list)

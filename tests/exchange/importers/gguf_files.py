@@ -29,6 +29,8 @@ def field(key: str, value: object) -> bytes:
     assert isinstance(value, list)
     if value and isinstance(value[0], str):
         return text(key) + struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(text, value))
+    if value and isinstance(value[0], float):
+        return text(key) + struct.pack(f"<IIQ{len(value)}f", 9, 6, len(value), *value)
     return text(key) + struct.pack(f"<IIQ{len(value)}i", 9, 5, len(value), *value)
 
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mtpp_dsl.core.base.units import counted
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.layer_operators import LAYER, WINDOWED, GgufLayers
 from mtpp_dsl.exchange.importers.gguf.reader import Header, read_table
+from mtpp_dsl.exchange.importers.gguf.tower_models import source_with, symbols_with, warnings_of, with_images
+from mtpp_dsl.exchange.importers.gguf.towers import tower_in
 from mtpp_dsl.exchange.model.model import Model
 from mtpp_dsl.exchange.model.parts import Source, Symbol
 
@@ -24,7 +27,16 @@ _OUTER = {"token_embd", "output_norm", "output", "rope_freqs", "rope_factors_lon
 """Tensors outside the layers; the factors of rotary embeddings go with the first layer's."""
 
 
-def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1, seq: int = 2048) -> Model:
+def from_gguf(
+    path: Path | str,
+    phases: tuple[str, ...] = PHASES,
+    batch: int = 1,
+    seq: int = 2048,
+    *,
+    mmproj: Path | str | None = None,
+    images: int | None = None,
+    image_size: tuple[int, int] | None = None,
+) -> Model:
     """Return the model in a GGUF file; its weights are not read.
 
     Args:
@@ -32,13 +44,19 @@ def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1
         phases: "prefill" (all ``seq`` tokens of each sequence at once), "decode" (one more token, attending to ``seq``
             tokens with itself), or both.
         batch: the value of the symbol ``batch``, sequences at a time, where a spec gives none.
-        seq: likewise that of ``seq``.
+        seq: likewise that of ``seq``; the tokens that images become are among them.
+        mmproj: path of the file with the tower of a model that reads images; None: the model reads text alone.
+        images: default of ``images``, those of each sequence; None: 1.
+        image_size: height and width of these images in pixels; None: what the tower is made for, or 896 by 896.
 
     Raises:
-        UsageError: the file is damaged, its layers have tensors that are not known here, or sizes do not fit together.
+        UsageError: a file is damaged, its layers have tensors that are not known here, or sizes do not fit together.
     """
     if not phases or len(set(phases)) < len(phases) or not set(phases) <= set(PHASES):
         raise UsageError(f"--phase {','.join(phases)}: expected prefill, decode, or prefill,decode")
+    for option, value in (("--images", images), ("--image-size", image_size)):
+        if mmproj is None and value is not None:
+            raise UsageError(f"{option} needs --mmproj, the file of the tower that reads images")
     header = read_table(Path(path))
     _refuse_towers(header)
     count = _layers(header)
@@ -48,12 +66,19 @@ def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1
     _refuse_unknown(header)
     context = header.metadata.get(f"{header.metadata.get('general.architecture')}.context_length")
     most = context if isinstance(context, int) and context >= 1 else None
-    layers = GgufLayers(header, phases)
-    layers.build(count)
     symbols = {"batch": Symbol(batch), "seq": Symbol(min(seq, most) if most else seq, 1, most)}
-    warnings = _warnings(header, further)
-    arguments = {"phase": ",".join(phases), "batch": batch, "seq": seq}
+    arguments: dict[str, Any] = {"phase": ",".join(phases), "batch": batch, "seq": seq}
     source = Source("gguf", header.name, header.sha256, {}, arguments)
+    warnings = list(_warnings(header, further))
+    if mmproj is None:
+        layers = GgufLayers(header, phases)
+        layers.build(count)
+    else:
+        tower = tower_in(read_table(Path(mmproj)), image_size)
+        layers = with_images(header, phases, count, tower)
+        symbols = symbols_with(symbols, tower, 1 if images is None else images)
+        source = source_with(source, tower, 1 if images is None else images)
+        warnings += warnings_of(tower)
     return Model(
         tuple(layers.operators),
         tuple(layers.tensors()),
@@ -62,7 +87,7 @@ def from_gguf(path: Path | str, phases: tuple[str, ...] = PHASES, batch: int = 1
         symbols,
         phases if len(phases) > 1 else (),
         source,
-        warnings,
+        tuple(warnings),
     )
 
 
@@ -104,7 +129,7 @@ def _refuse_towers(header: Header) -> None:
     if header.metadata.get("general.architecture") == "clip" or any(name.startswith("v.") for name in header.tensors):
         raise UsageError(
             f"{header.name} is a tower that reads images or sounds (mmproj): import the file of the language model, "
-            "and the tower by mtpp import torch; llama.cpp puts all of the tower on one device"
+            f"with --mmproj {header.name}"
         )
 
 

@@ -6,9 +6,11 @@ A product of t rows with a matrix of [o, i] takes 2 t i o operations. Attention 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.mixers import delta_net, latent_attention, state_space
-from mtpp_dsl.exchange.importers.gguf.operators import CACHED, GgufOperators
+from mtpp_dsl.exchange.importers.gguf.operators import CACHED, GgufOperators, Phased
 from mtpp_dsl.exchange.importers.gguf.reader import GgufTensor
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, size_of, symbol
 from mtpp_dsl.exchange.model.parts import Weight
@@ -31,20 +33,37 @@ WINDOWED = "gpt-oss"
 """The architecture whose even layers, by llama.cpp's code and not by the file, have the sliding window."""
 
 
+@dataclass(frozen=True)
+class Images:
+    """What a tower makes of the images of a prompt.
+
+    Attributes:
+        features: numbers of its tensors, each of a row for each token: what stands in the place of the embeddings, and
+            what the first layers add to their results, one after another (the deepstack of Qwen3-VL).
+        tokens: of all images, in each phase.
+    """
+
+    features: tuple[int, ...]
+    tokens: Phased
+
+
 class GgufLayers(GgufOperators):
     """Makes the operators of one model, layer by layer."""
 
     result = 0
 
-    def build(self, count: int) -> None:
-        """Make all operators of *count* layers."""
+    def build(self, count: int, images: Images | None = None) -> None:
+        """Make all operators of *count* layers, which read text, and *images* beside it."""
         table = self.need("token_embd.weight", 2)
         self.width = table.shape[1]
-        self.made.append(("tokens", None, self.times(self.tokens, 4), []))
-        self.wide.append(1)
-        stream = self._embedding(table)
+        text = self.tokens if images is None else self.each(lambda phase: self.tokens[phase] - images.tokens[phase])
+        stream, deep = self._embedding(table, text), list[int]()
+        if images is not None:
+            stream, deep = self._beside(stream, images)
         for number in range(count):
             stream = self._layer(f"blk.{number}.", stream)
+            if number < len(deep):
+                stream = self.sum(f"blk.{number}.deepstack_add", [stream, deep[number]])
         stream = self._last(stream)
         self.result = self._head(stream)
         lost = next((name for name in self.header.tensors if name not in self.numbers), None)
@@ -53,18 +72,37 @@ class GgufLayers(GgufOperators):
 
     # -- Parts of the model
 
-    def _embedding(self, table: GgufTensor) -> int:
+    def placed(self, path: str) -> tuple[int | None, str, str]:
+        """Return the layer, the role and the block of an operator: one block joins images and text."""
+        return (None, "", "inp_embd") if path.startswith("inp_embd") else super().placed(path)
+
+    def _embedding(self, table: GgufTensor, text: Phased) -> int:
+        """Look up the rows of so many tokens of *text*."""
         row = table.bytes // table.shape[0]
         return self.operator(
             "token_embd",
             "get_rows",
             "embedding",
-            [0],
+            [self.given("tokens", 1, text)],
             {},
             self.width,
             weights=["token_embd.weight"],
-            weight_read=self.times(self.tokens, row),
+            weight_read=self.times(text, row),
+            rows=text,
         )
+
+    def _beside(self, stream: int, images: Images) -> tuple[int, list[int]]:
+        """Put the tokens of images beside those of the text; return them, and what the first layers add.
+
+        llama.cpp fills up what it adds to tokens of images by zeros for those of the text.
+        """
+        first, *deep = images.features
+        joined = self.operator("inp_embd", "concat", "copy", [stream, first], {}, self.width)
+        added = [
+            self.operator(f"inp_embd.deepstack.{number}", "pad", "copy", [feature], {}, self.width)
+            for number, feature in enumerate(deep)
+        ]
+        return joined, added
 
     def _layer(self, at: str, stream: int) -> int:
         before = self.norm(f"{at}attn_norm", stream)

@@ -24,28 +24,46 @@ Phased: TypeAlias = Mapping[str, Amount]
 
 
 class GgufOperators:
-    """Adds operators to those of one model, each reading what is made before it."""
+    """Adds operators to those of one model, each reading what is made before it.
 
-    def __init__(self, header: Header, phases: Sequence[str]) -> None:
+    Attributes:
+        needed_by: what messages say that needs a tensor.
+        made: the tensors between operators: name, producer, bytes, readers.
+        wide: numbers of each of them in a row.
+        tokens: rows of what operators make, unless they are given others.
+        runs: how often an operator runs and reads all of its weights; None: once.
+    """
+
+    needed_by = "a decoder"
+
+    def __init__(self, header: Header, phases: Sequence[str], after: GgufOperators | None = None) -> None:
+        """Begin a model, or go on with the operators *after* those of another part of it."""
         self.header, self.phases = header, tuple(phases)
-        self.operators: list[Operator] = []
-        self.weights: list[Weight] = []
-        self.numbers: dict[str, int] = {}
-        self.names = Names()
-        self.made: list[tuple[str, int | None, Phased, list[int]]] = []
-        self.wide: list[int] = []
+        self.operators: list[Operator] = [] if after is None else after.operators
+        self.weights: list[Weight] = [] if after is None else after.weights
+        self.numbers: dict[str, int] = {} if after is None else after.numbers
+        self.names: Names = Names() if after is None else after.names
+        self.made: list[tuple[str, int | None, Phased, list[int]]] = [] if after is None else after.made
+        self.wide: list[int] = [] if after is None else after.wide
         batch, seq = symbol("batch"), symbol("seq")
         self.batch, self.seq = batch, seq
         self.tokens: Phased = {"prefill": batch * seq, "decode": batch}
         self.queries: Phased = {"prefill": seq, "decode": 1}
+        self.runs: Phased | None = None
         self.width = 0
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors between the operators."""
         return [
-            Tensor(name, producer, tuple(readers), self.amount(size), "int32" if producer is None else "fp32")
+            Tensor(name, producer, tuple(readers), self.amount(size), "int32" if name == "tokens" else "fp32")
             for name, producer, size, readers in self.made
         ]
+
+    def given(self, name: str, wide: int, rows: Phased) -> int:
+        """Add an input of the model of *wide* numbers of four bytes in each row; return the number of the tensor."""
+        self.made.append((name, None, self.times(rows, wide * WIDE), []))
+        self.wide.append(wide)
+        return len(self.made) - 1
 
     def has(self, name: str) -> bool:
         """Return whether the model has the weight *name*."""
@@ -55,7 +73,7 @@ class GgufOperators:
         """Return the tensor *name*, which must be there and have so many dimensions."""
         tensor = self.header.tensors.get(name)
         if tensor is None:
-            raise UsageError(f"{self.header.name} has no tensor {name!r}, which a decoder needs")
+            raise UsageError(f"{self.header.name} has no tensor {name!r}, which {self.needed_by} needs")
         if len(tensor.shape) != rank:
             raise self.wrong(name, tensor)
         return tensor
@@ -120,6 +138,9 @@ class GgufOperators:
         if cache is not None:  # attention reads the keys and values of all tokens, and adds those of the new ones
             taken = self.each(lambda phase: taken[phase] + cache[phase])
         numbers_of_weights = sorted(self.weight(name) for name in weights if name in self.header.tensors)
+        if weight_read is None and numbers_of_weights and self.runs is not None:
+            weight_read = self.times(self.runs, sum(self.weights[w].bytes for w in numbers_of_weights))
+        layer, role, block = self.placed(path)
         self.operators.append(
             Operator(
                 self.names.unique(language_name(path)),
@@ -128,14 +149,15 @@ class GgufOperators:
                 kind,
                 "fp16" if flop else "fp32",
                 path,
-                layer_of(path),
-                role_of(path),
+                layer,
+                role,
                 self.amount(flop) if flop else 0,
                 self.amount(taken),
                 self.amount(write),
                 tuple(numbers_of_weights),
                 None if weight_read is None else self.amount(weight_read),
                 cache=0 if cache is None else self.amount(cache),
+                block=block,
             )
         )
         for t in reads:
@@ -143,6 +165,10 @@ class GgufOperators:
         self.made.append((path, number, write, []))
         self.wide.append(wide)
         return len(self.made) - 1
+
+    def placed(self, path: str) -> tuple[int | None, str, str]:
+        """Return the layer, the role and the block of an operator."""
+        return layer_of(path), role_of(path), ""
 
     def weight(self, name: str) -> int:
         """Return the number of the weight *name*."""
