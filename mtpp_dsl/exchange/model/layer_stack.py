@@ -126,13 +126,17 @@ def _of_origin(graph: Graph) -> Mapping[int, int]:
 
 
 def _named(graph: Graph, followers: Collection[int]) -> Mapping[int, int]:
-    """Return the layer of each node that is part of one, by its name, or for *followers* by what they read."""
+    """Return the layer of each node that is part of one, by its name, or for *followers* by what they read.
+
+    Nodes of the kind "tower" are numbered for themselves.
+    """
+    tower = {v for v, kind in enumerate(graph.kinds) if kind == "tower"}
     try:
-        number = dict(_of_names(graph))
+        number = dict(_of_names(graph, tower))
     except UsageError:
         if not followers:
             raise
-        number = dict(_of_names(graph, followers))
+        number = dict(_of_names(graph, tower.union(followers)))
     place = {v: i for i, v in enumerate(graph.topological_order.tolist())}
     for v in sorted((v for v in followers if v not in number), key=place.__getitem__):
         layers = [number[u] for u in graph.predecessors(v).tolist() if u in number]

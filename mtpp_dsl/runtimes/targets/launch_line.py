@@ -27,9 +27,18 @@ _OPTIONS = {
         "devices": ("-dev", "--device"),
         "servers": ("--rpc",),
         "mode": ("-sm", "--split-mode"),
+        "tower": ("-mm", "--mmproj", "-mmu", "--mmproj-url"),
+        "no_tower": ("--no-mmproj", "--no-mmproj-auto"),
+        "tower_device": ("-mmdev", "--mmproj-device", "MTMD_BACKEND_DEVICE"),
+        "tower_offloaded": ("--mmproj-offload",),
+        "tower_on_host": ("--no-mmproj-offload",),
     }.items()
     for name in names
 }
+_FLAGS = ("cpu_experts", "no_tower", "tower_offloaded", "tower_on_host")
+"""Options that take no value."""
+ON_HOST = "none"
+"""What stands for the host in place of the name of a GPU."""
 _BARE = re.compile(r"\s*([\d.]+(?:\s*[,/]\s*[\d.]+)*)\s*")
 MOST_LAYERS = 10_000
 """Layers that ``--n-cpu-moe`` is read for at most."""
@@ -58,6 +67,8 @@ class LaunchLine:
         overrides: in their order; the first that finds a tensor counts.
         devices: the names of the GPUs in their order; None: it does not say.
         servers: the addresses of RPC servers.
+        reads_images: whether it loads a tower that reads images; None: it does not say.
+        tower: the name of the GPU that has the tower, or :data:`ON_HOST`; None: the first.
     """
 
     shares: list[float] | None
@@ -65,6 +76,8 @@ class LaunchLine:
     overrides: tuple[Override, ...] = ()
     devices: tuple[str, ...] | None = None
     servers: tuple[str, ...] = ()
+    reads_images: bool | None = None
+    tower: str | None = None
 
 
 def read_line(text: str) -> LaunchLine:
@@ -81,7 +94,8 @@ def read_line(text: str) -> LaunchLine:
         return LaunchLine(_shares([alone[1]]), None)
     given: dict[str, list[str]] = {}
     overrides: list[Override] = []
-    for option, value in _options(bare):
+    options = _options(bare)
+    for option, value in options:
         given.setdefault(option, []).append(value)
         overrides += _overrides(option, value)
     mode = _one(given.get("mode", []), "--split-mode")
@@ -94,6 +108,8 @@ def read_line(text: str) -> LaunchLine:
         tuple(overrides),
         None if devices is None else tuple(devices.split(",")),
         tuple(server for value in given.get("servers", []) for server in value.split(",")),
+        False if "no_tower" in given else "tower" in given or None,
+        _tower(options),
     )
 
 
@@ -111,7 +127,7 @@ def _options(text: str) -> list[tuple[str, str]]:
         option = _OPTIONS.get(name)
         if option is None:
             continue
-        if option != "cpu_experts" and not joined:
+        if option not in _FLAGS and not joined:
             if at == len(words):
                 raise UsageError(f"{name} has no value")
             value, at = words[at], at + 1
@@ -143,6 +159,17 @@ def _one(values: Sequence[str], name: str) -> str | None:
     if len(set(values)) > 1:
         raise UsageError(f"there are several {name}, which differ")
     return values[0] if values else None
+
+
+def _tower(options: Sequence[tuple[str, str]]) -> str | None:
+    """Return where a line has the tower, by the last option that says it; each of the device says that it is a GPU."""
+    offloaded, device = True, None
+    for option, value in options:
+        if option == "tower_device":
+            offloaded, device = value != ON_HOST, None if value == ON_HOST else value
+        elif option in ("tower_offloaded", "tower_on_host"):
+            offloaded = option == "tower_offloaded"
+    return device if offloaded else ON_HOST
 
 
 def _shares(values: Sequence[str]) -> list[float] | None:

@@ -19,6 +19,7 @@ from mtpp_dsl.runtimes.targets.launch_line import LaunchLine, read_line
 from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment
 from mtpp_dsl.runtimes.targets.layer_tensors import PARTS, LayerPart, has_experts, parts_of, pattern
 from mtpp_dsl.runtimes.targets.llama_cpp_devices import LlamaCppNames
+from mtpp_dsl.runtimes.targets.llama_cpp_tower import homes_of, joins_of, tower_home, tower_of, tower_options
 from mtpp_dsl.runtimes.targets.overridden import overridden
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu, origin_of, rows_in_order
 
@@ -49,7 +50,8 @@ class LlamaCpp(Stages):
     The output, with the last norm, is an item of its own. llama.cpp keeps the embedding in the memory of the host; here
     it is with the first layer, unless a CPU is declared. With ``grain = tensor`` the experts of a layer, routed or
     shared, and its feed-forward network may each be on any device, as ``--override-tensor`` has it, where the graph has
-    nodes of these kinds; the rest of the layer, its cache among it, is in the order of the devices.
+    nodes of these kinds; the rest of the layer, its cache among it, is in the order of the devices. All of the tower of
+    a model that reads images is on one device: the CPU, or a GPU that is not behind that of the first layer.
 
     Attributes:
         grain: "layer", "tensor", or "": by tensor where the graph has experts.
@@ -68,17 +70,7 @@ class LlamaCpp(Stages):
         self.name = f"{type(self).name}:{grain}" if grain else type(self).name
 
     def layout(self, problem: Problem) -> Layout:
-        """Return the layers; nodes of experts are of the layer that they read from.
-
-        Raises:
-            UsageError: the graph has what reads images, which llama.cpp does not place with the layers.
-        """
-        origin = problem.graph.origin
-        if origin is not None and "tower" in origin.roles:
-            raise UsageError(
-                "llama.cpp has what reads images in a file of its own (--mmproj), and puts all of it on one device: "
-                "import the model of the text alone, and reserve room for the rest on the first GPU"
-            )
+        """Return the layers; nodes of experts are of the layer that they read from."""
         followers = [v for v, kind in enumerate(problem.graph.kinds) if kind in PARTS]
         return layout_of(problem.graph, followers=followers)
 
@@ -88,17 +80,21 @@ class LlamaCpp(Stages):
         return parts_of(problem, stack) if fine else ()
 
     def items(self, problem: Problem) -> StageItems:
-        """Return the layers, without what may be apart, and the output; what is before them is on the CPU, if any."""
+        """Return the layers, without what may be apart, and the output; the embedding is on the CPU, if any.
+
+        What joins the tokens of images and of text is where the first layer is, which reads them.
+        """
         stack = self.layout(problem)
+        tower, joins = tower_of(problem), joins_of(problem, stack.before)
+        before = [v for v in stack.before if v not in tower and v not in joins]
         apart = {v for part in self.parts(problem, stack) for v in part.nodes}
         nodes = [[v for v in layer if v not in apart] for layer in stack.layers]
         cpu = next((d for d, device in enumerate(problem.devices) if is_cpu(device)), None)
-        if cpu is None:
-            nodes[0] += stack.before
+        nodes[0] += [*joins, *([] if cpu is not None else before)]
         if not stack.after:
             raise UsageError("llama.cpp's last item is the output, and nothing in the graph comes after the layers")
         names = [*(f"layer {i}" for i in range(len(nodes))), "the output"]
-        fixed = {} if cpu is None else dict.fromkeys(stack.before, cpu)
+        fixed = {} if cpu is None else dict.fromkeys(before, cpu)
         return StageItems(tuple(names), tuple(tuple(sorted(item)) for item in [*nodes, stack.after]), fixed)
 
     def devices(self, problem: Problem) -> tuple[int, ...]:
@@ -135,6 +131,9 @@ class LlamaCpp(Stages):
         for part in self.parts(problem, self.layout(problem)):
             if len(part.nodes) > 1:
                 yield Colocate(nodes=part.nodes, origin=origin_of(self.name))
+        tower = tower_of(problem)
+        if len(tower) > 1:
+            yield Colocate(nodes=tower, origin=origin_of(self.name))
 
     def order(self, problem: Problem, items: StageItems, devices: Sequence[int], origin: str) -> Iterator[Constraint]:
         """Yield what keeps the items in the order of the devices: data may leave a device for experts, and come back.
@@ -147,7 +146,7 @@ class LlamaCpp(Stages):
             yield from super().order(problem, items, devices, origin)
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
-        """Return a shell script that starts the server; its argument is the model."""
+        """Return a shell script that starts the server; its arguments are the model and, for images, its tower."""
         counts, host = self.counts(problem, plan), self._on_host(problem)
         shares, layers = counts[host:], len(self.items(problem)) - 1
         offloaded = sum(shares)
@@ -163,15 +162,34 @@ class LlamaCpp(Stages):
         for (kind, d), numbers in moved.items():
             what = kind.replace("_", " ")
             notes.append(f"{what} on {problem.devices[d].name}: layers {', '.join(map(str, numbers))}")
-        elsewhere = any(not is_cpu(problem.devices[d]) for _, d in moved)
+        tower = self._tower(problem, plan)
+        if tower is not None:
+            notes.append(f"what reads images on {problem.devices[tower].name}")
+        elsewhere = tower not in (None, *devices[:host], *names.gpus[:1])
+        elsewhere = elsewhere or any(not is_cpu(problem.devices[d]) for _, d in moved)
         where, remarks = names.options(elsewhere)
         listed = ",".join(map(str, shares))
         split = f" -ts {listed}" if offloaded else ""
         return {
             "llama-cpp.sh": comment(stamp, *notes, *remarks)
             + f'llama-server -m "${{1:?which model?}}" --split-mode layer{where} -ngl {offloaded}{split}'
-            + f"{self._overrides(problem, plan, moved, names)}\n"
+            + f"{self._overrides(problem, plan, moved, names)}"
+            + ("\n" if tower is None else f"{tower_options(problem, tower, names)}\n")
         }
+
+    def _tower(self, problem: Problem, plan: Plan) -> int | None:
+        """Return the device of what reads images; None where the model reads text alone.
+
+        Raises:
+            UsageError: it is on several.
+        """
+        homes = homes_of(problem, plan.assignment.tolist())
+        if len(homes) > 1:
+            listed = " and ".join(problem.devices[d].name for d in homes)
+            raise self._not_this(
+                f"what reads images is on {listed}, and {self.runtime} has one place for it", "colocate"
+            )
+        return homes[0] if homes else None
 
     def _moved(self, problem: Problem, plan: Plan) -> dict[tuple[str, int], list[int]]:
         """Return the layers whose tensors of a kind are on a device that the rest of the layer is not on."""
@@ -216,8 +234,11 @@ class LlamaCpp(Stages):
         for part in parts:
             homes |= dict.fromkeys(part.nodes, homes[items.nodes[part.layer][0]])
         more, notes = overridden(problem, stack, parts, line, names)
+        tower, said = tower_home(problem, line, names)
+        if tower is not None:
+            homes |= dict.fromkeys(tower_of(problem), tower)
         homes |= more
-        return Split(tuple(homes[v] for v in range(problem.graph.n)), notes)
+        return Split(tuple(homes[v] for v in range(problem.graph.n)), (*notes, *said))
 
     def _counts(self, problem: Problem, line: LaunchLine, total: int, host: int) -> list[int]:
         """Return how many items the host, if any, and each GPU has, as a line says.

@@ -11,12 +11,13 @@ from random import Random
 
 import pytest
 
+import mtpp_dsl
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Device
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.runtimes.targets.llama_cpp import LlamaCpp
 from tests.exchange.importers import gguf_files
-from tests.runtimes.targets import experts
+from tests.runtimes.targets import experts, test_towers
 from tests.runtimes.targets.splits import STAMP
 from tests.tree import ROOT
 
@@ -58,15 +59,20 @@ def free_ports(count: int) -> int:
 
 
 def placed(line: str, model: Path, port: int, servers: int) -> dict[str, str]:
-    """Return where llama.cpp has each tensor and, as "cache N", the cache of each layer, for a launch line."""
+    """Return where llama.cpp has each tensor, as "cache N" the cache of each layer, and "mmproj", for a launch line."""
     command = line.splitlines()[-1].replace('"${1:?which model?}"', shlex.quote(str(model)))
+    command = command.replace('"${2:?which mmproj file?}"', "mmproj.gguf")
     words = [str(PLACEMENT), str(port), str(servers), *shlex.split(command)[1:]]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     found = {}
-    rows = [row for row in done.stdout.splitlines() if row.startswith(("layer ", "tensor "))]  # servers print, too
+    rows = [
+        row for row in done.stdout.splitlines() if row.startswith(("layer ", "tensor ", "tower "))
+    ]  # servers print, too
     for kind, name, place in (row.split(maxsplit=2) for row in rows):
-        if kind == "tensor":
+        if kind == "tower":
+            found[name] = place
+        elif kind == "tensor":
             found[name] = "CPU" if place.startswith("CPU") else place
         else:
             found[f"cache {name}"] = f"RPC0[127.0.0.1:{port + int(place[3:])}]" if place != "CPU" else place
@@ -89,3 +95,13 @@ def test_every_tensor_and_cache_is_where_the_plan_has_it(number: int, model: Pat
     assert {name: found[name] for name in expected} == expected, line
     by_rules = experts.places(line, problem)
     assert {name: by_rules[name] for name in found if name in by_rules} == {n: found[n] for n in found if n in by_rules}
+
+
+@pytest.mark.parametrize("home", range(3))
+def test_the_tower_is_where_the_plan_has_it(home: int, model: Path) -> None:
+    port = free_ports(2)
+    servers = "".join(f'device "127.0.0.1:{port + d}"\n' for d in range(2))
+    problem = mtpp_dsl.load(test_towers.SPEC.replace("device gpu[2] (memory = 7 GB)", servers))
+    homes = [*[home] * 3, 2, 0, 0, 0, 1, 1]
+    line = test_towers.line_of(problem, homes)
+    assert placed(line, model, port, 2)["mmproj"] == ("RPC0", "RPC1", "CPU")[home]

@@ -3,7 +3,8 @@
 //   placement FIRST_PORT SERVERS -m model.gguf --rpc 127.0.0.1:PORT,... -ngl 5 -ts 3,2 -ot 'PATTERN=CPU' ...
 //
 // The line is read by llama.cpp's own parser, and the model is loaded by its own loader. GPUs are RPC servers on the
-// processor, which are started here. It prints "layer NUMBER DEVICE", where a layer's cache is, and "tensor NAME BUFFER".
+// processor, which are started here. It prints "layer NUMBER DEVICE", where a layer's cache is, "tensor NAME BUFFER", and
+// "tower mmproj DEVICE", if the line has --mmproj: where clip_ctx puts what reads images.
 
 #include "arg.h"
 #include "common.h"
@@ -53,6 +54,13 @@ int main(int argc, char ** argv) {
     }
     for (const auto & [name, tensor] : model->tensors_by_name) {
         printf("tensor %s %s\n", name.c_str(), ggml_backend_buffer_name(tensor->buffer));
+    }
+    if (!params.mmproj.path.empty()) {
+        ggml_backend_dev_t device = params.mmproj_use_gpu ? params.mmproj_device : nullptr;
+        if (params.mmproj_use_gpu && device == nullptr) {
+            device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU);
+        }
+        printf("tower mmproj %s\n", device == nullptr ? "CPU" : ggml_backend_dev_name(device));
     }
     fflush(stdout);
     _Exit(0);  // servers have no end
