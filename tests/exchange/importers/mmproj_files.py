@@ -52,12 +52,31 @@ def clip(layers: int, width: int, inner: int, patch: int, places: int, text: int
     return {**body(layers, width, inner, patch), **table, **both("mm.0", text, width), **both("mm.2", text, text)}
 
 
+def yi(layers: int, width: int, inner: int, patch: int, places: int, text: int) -> Table:
+    """Return the tower of Yi-VL: LLaVA's with norms behind the products of its projector."""
+    table = clip(layers, width, inner, patch, places, text)
+    del table["mm.2.weight"], table["mm.2.bias"]
+    return {**table, **both("mm.1", text), **both("mm.3", text, text), **both("mm.4", text)}
+
+
+def two_products(first: Table, numbers: tuple[int, int], width: int, text: int) -> Table:
+    """Return a tower with a projector of two products, such as those of Janus-Pro and Phi-4."""
+    one, other = numbers
+    return {**first, **both(f"mm.{one}", text, width), **both(f"mm.{other}", text, text)}
+
+
+def kimivl(layers: int, width: int, inner: int, patch: int, places: int, text: int) -> Table:
+    table = {**siglip(layers, width, inner, patch, places), **both("mm.input_norm", width)}
+    return {**table, **both("mm.1", 4 * width, 4 * width), **both("mm.2", text, 4 * width)}
+
+
 def internvl(layers: int, width: int, inner: int, patch: int, places: int, text: int) -> Table:
     """Return the tower of InternVL3, whose queries, keys and values have no biases here."""
     table = {"v.class_embd": (1, 1, width), "v.position_embd.weight": (1, places + 1, width)}
     for i in range(layers):
         table |= {f"v.blk.{i}.ls1.weight": (width,), f"v.blk.{i}.ls2.weight": (width,)}
-    table |= {**both("mm.0", 4 * width), **both("mm.1", text, 4 * width), **both("mm.3", text, text)}
+    at = "mm.model.mlp."
+    table |= {**both(f"{at}0", 4 * width), **both(f"{at}1", text, 4 * width), **both(f"{at}3", text, text)}
     table = {**body(layers, width, inner, patch), "v.patch_embd.bias": (width,), **table}
     return {name: shape for name, shape in table.items() if not name.endswith(("_q.bias", "_k.bias", "_v.bias"))}
 

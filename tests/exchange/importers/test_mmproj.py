@@ -47,6 +47,47 @@ TOWERS: dict[str, tuple[files.Table, dict[str, object], tuple[int, int] | None, 
     ),
 }
 """Of the models of ``vision.py``: tensors, metadata, size of images, and metadata of the text."""
+SIGLIP = files.siglip(2, 32, 48, 4, 64)
+OTHERS: dict[str, tuple[files.Table, dict[str, object], tuple[int, int] | None, dict[str, Any]]] = {
+    "yi": (files.yi(3, 32, 48, 8, 4, WIDTH), files.facts("mlp", 3, 8, 16), None, {}),
+    "idefics3": (
+        {**SIGLIP, "mm.model.fc.weight": (WIDTH, 16 * 32)},
+        files.facts("idefics3", 2, 4, 32, projector__scale_factor=4),
+        None,
+        {},
+    ),
+    "janus_pro": (
+        files.two_products(files.siglip(2, 32, 48, 4, 16), (0, 1), 32, WIDTH),
+        files.facts("janus_pro", 2, 4, 16),
+        None,
+        {},
+    ),
+    "phi4": (
+        files.two_products({n: shape for n, shape in SIGLIP.items() if "post_ln" not in n}, (0, 2), 32, WIDTH),
+        files.facts("phi4", 2, 4, 32, image_min_pixels=16**2, image_max_pixels=40**2),
+        (100, 30),
+        {},
+    ),
+    "kimivl": (files.kimivl(2, 32, 48, 4, 64, WIDTH), files.facts("kimivl", 2, 4, 32, **SCALE), (24, 40), {}),
+    "pixtral": (files.pixtral(2, 32, 48, 4, WIDTH, merged=False), files.facts("pixtral", 2, 4, 64), (24, 32), {}),
+}
+"""Those of further types of projectors."""
+LLAMA_CPP = {
+    "llava": (4, 173_184, 110_720),
+    "gemma3": (4, 589_824, 76_928),
+    "internvl": (4, 708_864, 119_040),
+    "mistral3": (14, 2_654_208, 117_760),
+    "qwen2_vl": (12, 3_047_424, 179_968),
+    "qwen2_5_vl": (12, 3_145_728, 183_680),
+    "qwen3_vl": (12, 3_440_640, 273_920),
+    "yi": (4, 248_064, 141_760),
+    "idefics3": (4, 3_342_336, 205_824),
+    "janus_pro": (16, 770_048, 93_696),
+    "phi4": (90, 6_036_480, 99_584),
+    "kimivl": (15, 3_563_520, 174_080),
+    "pixtral": (53, 2_998_272, 101_248),
+}
+"""Tokens and FLOP of an image, and bytes of the tower, in the graphs of llama.cpp of October 2026 for these files."""
 COUNTED = {
     "llava": (80_744, 173_184),
     "gemma3": (77_056, 589_824),
@@ -60,7 +101,7 @@ COUNTED = {
 
 
 def imported(kind: str, folder: Path, **options: Any) -> Model:
-    table, said, size, text = TOWERS[kind]
+    table, said, size, text = {**TOWERS, **OTHERS}[kind]
     tower = files.tower(folder / "mmproj.gguf", table, said)
     given: dict[str, Any] = {"batch": BATCH, "seq": SEQ, "images": IMAGES, "image_size": size, **options}
     model = from_gguf(files.text(folder / "m.gguf", 2, WIDTH, **text), mmproj=tower, **given)
@@ -74,6 +115,13 @@ def tower_of(model: Model) -> tuple[int, int]:
     weights = {w for one in own for w in one.weights}
     flops = [one.flop.get("prefill", 0) if isinstance(one.flop, dict) else one.flop or 0 for one in own]
     return sum(model.weights[w].bytes for w in weights), int(sum(value(flop, AT) for flop in flops)) // (BATCH * IMAGES)
+
+
+@pytest.mark.parametrize("kind", LLAMA_CPP)
+def test_towers_count_as_llama_cpp_runs_them(kind: str, tmp_path: Path) -> None:
+    model = imported(kind, tmp_path, seq=1000)
+    weights, flop = tower_of(model)
+    assert (model.source.arguments["image_tokens"], flop, weights) == LLAMA_CPP[kind]
 
 
 @pytest.mark.parametrize("kind", TOWERS)

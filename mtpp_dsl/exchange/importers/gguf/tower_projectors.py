@@ -63,7 +63,8 @@ def _idefics3(tower: GgufTower, stream: int) -> int:
 
 def _internvl(tower: GgufTower, stream: int) -> int:
     stream = _squares(tower, _without_class(tower, stream))
-    return tower.network(["mm.1", "mm.3"], tower.norm("mm.0", stream, tower.wide[stream]))
+    at = "mm.model.mlp."
+    return tower.network([f"{at}1", f"{at}3"], tower.norm(f"{at}0", stream, tower.wide[stream]))
 
 
 def _janus(tower: GgufTower, stream: int) -> int:
