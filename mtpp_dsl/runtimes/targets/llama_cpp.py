@@ -19,7 +19,15 @@ from mtpp_dsl.runtimes.targets.launch_line import LaunchLine, read_line
 from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment
 from mtpp_dsl.runtimes.targets.layer_tensors import PARTS, LayerPart, has_experts, parts_of, pattern
 from mtpp_dsl.runtimes.targets.llama_cpp_devices import LlamaCppNames
-from mtpp_dsl.runtimes.targets.llama_cpp_tower import homes_of, joins_of, tower_home, tower_of, tower_options
+from mtpp_dsl.runtimes.targets.llama_cpp_tower import (
+    BEHIND,
+    homes_of,
+    joins_of,
+    source_of,
+    tower_home,
+    tower_of,
+    tower_options,
+)
 from mtpp_dsl.runtimes.targets.overridden import overridden
 from mtpp_dsl.runtimes.targets.stages import StageItems, Stages, check_stages, is_cpu, origin_of, rows_in_order
 
@@ -164,7 +172,7 @@ class LlamaCpp(Stages):
             notes.append(f"{what} on {problem.devices[d].name}: layers {', '.join(map(str, numbers))}")
         tower = self._tower(problem, plan)
         if tower is not None:
-            notes.append(f"what reads images on {problem.devices[tower].name}")
+            notes.append(f"what reads images on {problem.devices[tower].name}{source_of(problem)}")
         elsewhere = tower not in (None, *devices[:host], *names.gpus[:1])
         elsewhere = elsewhere or any(not is_cpu(problem.devices[d]) for _, d in moved)
         where, remarks = names.options(elsewhere)
@@ -237,6 +245,9 @@ class LlamaCpp(Stages):
         tower, said = tower_home(problem, line, names)
         if tower is not None:
             homes |= dict.fromkeys(tower_of(problem), tower)
+            first = homes[items.nodes[0][0]]
+            if not parts and devices.index(tower) > devices.index(first):
+                said = (f"{problem.devices[tower].name} has what reads images, {BEHIND}",)
         homes |= more
         return Split(tuple(homes[v] for v in range(problem.graph.n)), (*notes, *said))
 

@@ -12,10 +12,12 @@ from mtpp_dsl.runtimes.targets.launch_line import ON_HOST, LaunchLine
 from mtpp_dsl.runtimes.targets.llama_cpp_devices import LlamaCppNames
 from mtpp_dsl.runtimes.targets.stages import is_cpu
 
-__all__ = ["homes_of", "joins_of", "tower_home", "tower_of", "tower_options"]
+__all__ = ["BEHIND", "homes_of", "joins_of", "source_of", "tower_home", "tower_of", "tower_options"]
 
 FILE = ' --mmproj "${2:?which mmproj file?}"'
 """The option of the script that takes the file of the tower."""
+
+BEHIND = "behind the device of the first layer: llama.cpp runs that, and the target leaves it out"
 
 
 def tower_of(problem: Problem) -> tuple[int, ...]:
@@ -50,6 +52,13 @@ def homes_of(problem: Problem, assignment: Sequence[int]) -> list[int]:
     """Return the devices on which a plan has the tower, rising; none where there is no tower."""
     homes: list[int] = np.unique([assignment[v] for v in tower_of(problem)]).tolist()
     return [int(d) for d in homes]
+
+
+def source_of(problem: Problem) -> str:
+    """Return ", from" the file of the tower, where the graph comes from one."""
+    origin = problem.graph.origin
+    name = None if origin is None else origin.model.source.arguments.get("mmproj")
+    return f", from {name:.80}" if isinstance(name, str) else ""
 
 
 def tower_options(problem: Problem, home: int, names: LlamaCppNames) -> str:

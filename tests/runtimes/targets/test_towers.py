@@ -18,6 +18,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model import model_json
 from mtpp_dsl.exchange.model.layer_stack import layout_of
 from mtpp_dsl.runtimes.targets.llama_cpp import LlamaCpp
+from mtpp_dsl.runtimes.targets.llama_cpp_tower import BEHIND
 from mtpp_dsl.solving.answers.again import under_target
 from tests.exchange.importers import mmproj_files
 from tests.runtimes.targets.splits import STAMP
@@ -101,7 +102,9 @@ def test_a_tower_in_pieces_or_behind_its_layers_is_refused() -> None:
     line = line_of(problem, behind)  # llama.cpp can, though the target leaves it out
     assert " --device CUDA0,CUDA1 " in line
     assert line.endswith('--mmproj "${2:?which mmproj file?}" -mmdev CUDA1\n')
-    assert LlamaCpp().read(line, problem).assignment == tuple(behind)
+    split = LlamaCpp().read(line, problem)
+    assert split.assignment == tuple(behind)
+    assert split.notes == (f"gpu[1] has what reads images, {BEHIND}",)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_a_gguf_file_with_its_tower(group_by: str, tmp_path: Path) -> None:
     assert mtpp_dsl.verify(limited, Plan.create(problem, homes)) == []
     line = line_of(problem, homes)
     assert line.endswith('-ngl 3 -ts 2,1 --mmproj "${2:?which mmproj file?}"\n')
-    assert "# what reads images on gpu[0]" in line
+    assert "# what reads images on gpu[0], from mmproj.gguf\n" in line
     assert LlamaCpp().read(line, problem).assignment == tuple(homes)
     if group_by == "layer":
         plain = replace(problem.graph, origin=None)
