@@ -12,7 +12,7 @@ from math import prod
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.gguf.operators import GgufOperators, Phased
 from mtpp_dsl.exchange.importers.gguf.reader import Header
-from mtpp_dsl.exchange.importers.gguf.towers import QWEN, Tower
+from mtpp_dsl.exchange.importers.gguf.towers import PROJECTORS, QWEN, Tower
 from mtpp_dsl.exchange.importers.polynomials import Amount, product, symbol
 
 __all__ = ["GgufTower"]
@@ -108,8 +108,9 @@ class GgufTower(GgufOperators):
             made.append(self.operator(path, "conv_2d", "conv", [pixels], work, self.width, weights))
         stream = made[0] if len(made) == 1 else self.sum("v.patch_embd.add", made)
         if "v.class_embd" in self.header.tensors:
-            if self.tower.projector not in ("mlp", "internvl"):
-                raise self.wrong("v.class_embd", self.header.tensors["v.class_embd"])
+            table = self.header.tensors["v.class_embd"]
+            if self.tower.projector not in ("mlp", "internvl") or prod(table.shape) != self.width:
+                raise self.wrong("v.class_embd", table)
             self.rows(rows * columns + 1)
             stream = self.operator("v.class_embd", "concat", "copy", [stream], {}, self.width, ["v.class_embd"])
         if self.has("v.position_embd"):
@@ -119,8 +120,8 @@ class GgufTower(GgufOperators):
     def _positions(self, stream: int) -> int:
         """Add the embeddings of places, which are interpolated for images of any size."""
         table = self.header.tensors["v.position_embd.weight"]
-        places = prod(table.shape[:-1])
-        if table.shape[-1] != self.width or (places < self.each_image and self.tower.projector in ("mlp", "internvl")):
+        few = PROJECTORS[self.tower.projector].limits is None and prod(table.shape[:-1]) < self.each_image
+        if table.shape[-1:] != (self.width,) or few:
             raise self.wrong(table.name, table)
         return self.operator("v.position_embd", "add", "elementwise", [stream], {}, self.width, [table.name])
 
