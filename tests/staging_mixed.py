@@ -62,14 +62,22 @@ def random_spread(seed: int) -> Problem:
     """Return a random problem of :func:`random_mixed` whose devices are in groups, or stream what does not fit."""
     problem, r = random_mixed(seed), random.Random(seed)
     groups, streams = r.random() < 0.7, r.random() < 0.4
-    devices = [replace(device, group=r.choice("ab") if groups else None) for device in problem.devices]
-    left_out = (Memory, StageMemory, Shard) if streams else (Shard,) if groups else ()
-    rules = [rule for rule in problem.constraints if not isinstance(rule, left_out)]
+    devices = [
+        replace(device, group=r.choice("ab") if groups else None, memory=3.0 if streams else device.memory)
+        for device in problem.devices
+    ]
+    rules = [rule for rule in problem.constraints if not isinstance(rule, Shard) or not (streams or groups)]
+    if streams:
+        rules = [
+            replace(rule, devices=(0,)) if isinstance(rule, StageMemory) else rule
+            for rule in rules
+            if not isinstance(rule, (Memory, Replicate))
+        ]
     network = r.choice([Shared, Host])(
         2.0,
         overflow=streams,
         between=r.choice([0.5, 1.0, 2.0]) if groups else None,
-        prefetch=streams and not problem.of(Replicate) and r.random() < 0.5,
+        prefetch=streams and not problem.objective.is_iteration and not problem.of(StageMemory),
     )
     return Problem.create(problem.graph, devices, network, problem.objective, rules)
 

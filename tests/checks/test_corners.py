@@ -21,18 +21,28 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.stages import Keeping, stage_order, stages_after
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.lattice import IdealsProof
 from tests.networks import random_problem as network_problem
 from tests.phases import phased_problem, random_case
+from tests.split_problems import split_problem
 from tests.staging import random_stages, random_streams
 from tests.staging_mixed import random_mixed, random_spread
+
+
+def separate(seed: int) -> Problem:
+    """Return a problem about the sum of the bottlenecks of both parts, where it has two."""
+    problem = split_problem(seed)
+    return problem.asking(Objective("bottleneck", parts="separate")) if problem.graph.backward.any() else problem
+
 
 COUNTED: dict[str, Callable[[int], Problem]] = {
     "mixed": random_mixed,
     "spread": random_spread,
     "streams": random_streams,
     "network": lambda seed: network_problem(random.Random(seed)),
+    "parts": separate,
     "phases": lambda seed: phased_problem(random_case(seed, 3, 2), "sums"),
 }
 
@@ -56,13 +66,10 @@ def test_both_ways_to_count_agree(kind: str, seed: int) -> None:
                 assert kept == keeping.kept(lead, int(after[lead]))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [331, 404, 733, 922, 1142, 1258, 1271, 1355, 1468, 1637, 1850, 2184, 2224, 2282, 2484])
 def test_stages_are_in_the_best_order(seed: int) -> None:
-    """In no other order do all stages of an assignment fit, or recompute nowhere, if in this one they do not."""
+    """In no other order do all stages fit, or recompute nowhere, if in this one they do not; few seeds tell."""
     problem = (random_stages, random_mixed)[seed % 2](seed)
-    rules = [rule for rule in problem.stage_memory if rule is not None]
-    if not rules or rules[0].schedule == "gpipe":
-        return
     random_devices = np.random.default_rng(seed).integers(problem.k, size=problem.graph.n)
     keeping, usual = Keeping.of(problem, random_devices, {}), tuple(range(problem.k))
     ends = random_devices[np.stack([problem.graph.tails, problem.graph.heads], axis=1)].tolist()
@@ -79,11 +86,8 @@ def test_stages_are_in_the_best_order(seed: int) -> None:
     orders = [*filter(possible, permutations(usual))]
     chosen = stage_order(problem, random_devices, {}, usual)
     assert chosen is not None
-    if orders:
-        assert possible(chosen)
-        assert worst(chosen) == min(map(worst, orders))
-    else:
-        assert chosen == usual
+    assert possible(chosen)
+    assert worst(chosen) == min(map(worst, orders)) < max(map(worst, orders))
 
 
 def test_stages_that_do_not_fit_recompute_where_they_have_to() -> None:
@@ -127,5 +131,6 @@ def test_many_paths_are_looked_at_once() -> None:
     edges = [(3 * i + a, 3 * i + b) for i in range(40) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
     graph = Graph.create([f"v{v}" for v in range(121)], edges, work=1.0)
     problem = Problem.create(graph, [Device("x"), Device("y")], Shared(1.0), constraints=[Contiguous()])
-    plan = Plan.create(problem, [0, *[1] * 119, 0])
-    assert "a path leaves x and comes back at v120" in str(verify(problem, plan))
+    assert verify(problem, Plan.create(problem, [0, *[1] * 120])) == []
+    back = Plan.create(problem, [0, *[1] * 119, 0])
+    assert "a path leaves x and comes back at v120" in str(verify(problem, back))

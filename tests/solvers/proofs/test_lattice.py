@@ -97,8 +97,10 @@ def test_it_never_proves_more_than_is_true(source: str, seed: int) -> None:
     assert best is None or best == 0 or not any(proves(problem, best * more) for more in MORE)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("source", ["stages", "groups", *(f"phases, {goal}" for goal in GOALS if goal != "sums")])
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "source", ["stages", "groups", "mixed", "streams", *(f"phases, {goal}" for goal in GOALS if goal != "sums")]
+)
 def test_stages_and_phases_are_proved_to_the_optimum(source: str, seed: int) -> None:
     """What replicas, shards, recomputing, schedules and phases take is counted whole; loads of one device are not."""
     asked = SOURCES[source](seed)
