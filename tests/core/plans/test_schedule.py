@@ -56,6 +56,7 @@ def test_times_by_hand() -> None:
     evaluation = evaluate(fork(), plan)
     assert (evaluation.cost, evaluation.load.tolist()) == (7.5, [4, 1.5])
     assert (evaluation.input.tolist(), evaluation.output.tolist()) == ([1, 3], [3, 1])
+    assert evaluation.carried == 4
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.core.constraints import Contiguous
+from mtpp_dsl.core.constraints import Contiguous, Separate, Used
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.counting import recognised
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.leaves import Leaf, LeavesProof, leaves_of, refutes, rows_below
 from mtpp_dsl.solvers.proofs.packed import packed, unpacked
@@ -82,6 +83,19 @@ def test_it_proves_optima_and_no_more(source: str) -> None:
             assert best * (1 - 1e-9) <= proved(problem, data) <= best * (1 + 1e-12)
         assert not any(found(problem, best * more) for more in MORE)
     assert 2 * sum(proofs) >= len(proofs)
+
+
+@pytest.mark.parametrize("constant", [-1.0, 0.0, 2.5])
+def test_a_constant_counts(constant: float) -> None:
+    """Both devices are needed, and cost 5 together and the constant."""
+    graph = Graph.create("ab", [(0, 1)], work=2.0)
+    devices = [Device("x"), Device("y")]
+    price = Objective.linear([(Used(0), 3.0), (Used(1), 2.0)], "minimize", constant=constant, label="price")
+    problem = Problem.create(graph, devices, Shared(1.0), price, [Separate(nodes=(0, 1))])
+    best = 5.0 + constant
+    assert optimum(problem) == best
+    assert found(problem, best * LESS) is not None
+    assert not any(found(problem, best * more) for more in MORE)
 
 
 def refuses(problem: Problem, target: float) -> bool:
