@@ -16,7 +16,16 @@ from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import by_orders, lanes
 from mtpp_dsl.solvers.methods.auto.parts import bound_parts
-from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_SHARE, CONVEX, EXACT_FIRST, LEAST_SECONDS, MANY_DEVICES, SHORT
+from mtpp_dsl.solvers.methods.auto.policy import (
+    BOUNDS_SHARE,
+    CONVEX,
+    EXACT_FAR,
+    EXACT_FIRST,
+    LEAST_SECONDS,
+    MANY_DEVICES,
+    SHORT,
+    ExactFirst,
+)
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.auto.stricter import LONG_SHARE, SHARE, search_stricter
@@ -106,7 +115,7 @@ class BottleneckRun(Sized):
         self.each_part()
         self.convex()
         if self.exact_first:
-            self.exact(EXACT_FIRST.share)
+            self.exact(self.exact_share.share)
         self.race()
         self.relax()
         self.exact()
@@ -274,10 +283,17 @@ class BottleneckRun(Sized):
 
     @property
     def exact_first(self) -> bool:
-        """Whether the exact model is expected to close the problem sooner than anything before it."""
+        """Whether the exact model is expected to close the problem sooner than what else there is."""
         problem = self.reduced.problem
-        few = problem.k <= EXACT_FIRST.devices and self.rows <= EXACT_FIRST.rows
-        return few and not problem.acyclic and not problem.hard_rows and not any(problem.of(CustomConstraint))
+        few = problem.k <= self.exact_share.devices and self.rows <= self.exact_share.rows
+        if not few or problem.hard_rows or any(problem.of(CustomConstraint)):
+            return False
+        return self.far if problem.acyclic else True
+
+    @property
+    def exact_share(self) -> ExactFirst:
+        """On how many devices, with how many rows and for how long the exact model goes first."""
+        return EXACT_FAR if self.problem.acyclic else EXACT_FIRST
 
     @property
     def bounds_first(self) -> bool:

@@ -11,7 +11,9 @@ from mtpp_dsl.core.constraints import Acyclic, Colocate, Constraint, Contiguous,
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.core.problem.devices import Device, Shared
+from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.auto.bottleneck import BottleneckRun
@@ -76,3 +78,16 @@ def test_what_the_parts_say_nothing_of_is_left_out() -> None:
     problem = next(training(seed) for seed in range(20) if parts_fit(training(seed)))
     together = replace(problem, objective=Objective("bottleneck"))
     assert not parts_fit(together)
+
+
+@pytest.mark.parametrize(("cost", "bound", "k", "first"), [(10, 5, 2, True), (10, 9, 2, False), (10, 5, 3, False)])
+def test_the_exact_model_goes_first_where_plan_and_bound_are_far_apart(
+    cost: float, bound: float, k: int, first: bool
+) -> None:
+    """Under ``acyclic``, on two devices: what went before seems to have missed what there is to find."""
+    graph = Graph.create("abcd", [(0, 1), (1, 2), (2, 3)], work=1.0, backward=[False, False, True, True])
+    problem = Problem.create(graph, [Device(f"d{d}") for d in range(k)], Shared(1.0), constraints=[Acyclic()])
+    progress = Progress()
+    progress.report_plan(Plan.create(problem, [0] * 4), cost)
+    progress.report_bound(Bound(bound, "simple", "checked", "mtpp"))
+    assert BottleneckRun(problem, Limits(time=10.0), progress).exact_first == first
