@@ -110,6 +110,21 @@ def test_tampered_times_are_found(field: str, place: tuple[int, int], value: flo
     assert any(message in str(violation) for violation in broken)
 
 
+def test_what_is_no_schedule_of_batches() -> None:
+    """A batch has a start, a node one batch on a device, every input a batch; a plan without them has no cost."""
+    problem = worked()
+    where = np.array([[0, 0, 0, 1]] * 2)
+    with pytest.raises(UsageError, match="has a start and an end"):
+        Batches.create(problem, where, np.array([[0.0, np.nan], [3.0, 3.0]]))
+    rows = halves(problem).to_json(problem)["schedule"]
+    with pytest.raises(UsageError, match=r"has two batches of 'a' on p$"):
+        Batches.from_json(problem, [*rows, rows[0]])
+    with pytest.raises(UsageError, match="leaves out input 2 of node 'b'"):
+        Batches.from_json(problem, rows[:-1])
+    with pytest.raises(UsageError, match="it has no throughput"):
+        cost_of(problem, replace(halves(problem), batches=None))
+
+
 def test_two_batches_at_once_are_found() -> None:
     """Batches of one device do not overlap, though precedence leaves them unordered."""
     problem = Problem.create(
