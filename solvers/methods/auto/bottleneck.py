@@ -21,6 +21,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     CONVEX,
     EXACT_FAR,
     EXACT_FIRST,
+    FAR,
     LEAST_SECONDS,
     MANY_DEVICES,
     SHORT,
@@ -288,7 +289,7 @@ class BottleneckRun(Sized):
         few = problem.k <= self.exact_share.devices and self.rows <= self.exact_share.rows
         if not few or problem.hard_rows or any(problem.of(CustomConstraint)):
             return False
-        return self.far if problem.acyclic else True
+        return not problem.acyclic or self.apart(FAR)
 
     @property
     def exact_share(self) -> ExactFirst:

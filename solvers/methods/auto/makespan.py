@@ -13,7 +13,7 @@ from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
-from mtpp_dsl.solvers.methods.auto.policy import INTERVAL, LIFTED_NODES, ONE_CORE, PARTS
+from mtpp_dsl.solvers.methods.auto.policy import APART, INTERVAL, INTERVAL_FAR, LIFTED_NODES, ONE_CORE, PARTS
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -139,9 +139,10 @@ class ScheduleRun(AutoSteps):
             self.run(LaneTask(load(METHODS, LARGE)(), LARGE_SHARE, LARGE_SECONDS))
 
     def intervals(self) -> LaneTask:
-        """Return the bound by intervals, which has more time where a model could use it."""
-        large = self.problem.graph.n > MODEL_NODES
-        return self.quick("interval") if large else LaneTask(load(METHODS, "interval")(), *INTERVAL)
+        """Return the bound by intervals, which has more time where a model could use it, or where no bound is near."""
+        if self.problem.graph.n <= MODEL_NODES:
+            return LaneTask(load(METHODS, "interval")(), *INTERVAL)
+        return LaneTask(load(METHODS, "interval")(), *INTERVAL_FAR) if self.apart(APART) else self.quick("interval")
 
     def quick(self, name: str) -> LaneTask:
         """Return a method that is given little time."""

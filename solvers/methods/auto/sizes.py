@@ -13,7 +13,6 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.core.views.symmetry import interchangeable
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.auto.policy import FAR
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
@@ -112,12 +111,6 @@ class Sized(AutoSteps):
         """Whether plan and bound are as close as MIP solvers usually leave them."""
         cost, bound = self.progress.cost, self.progress.bound
         return cost is not None and bound is not None and relative_gap(cost, bound.cost) <= NEAR
-
-    @property
-    def far(self) -> bool:
-        """Whether plan and bound are so far apart that what went before seems to have missed what there is to find."""
-        cost, bound = self.progress.cost, self.progress.bound
-        return cost is not None and bound is not None and relative_gap(cost, bound.cost) > FAR
 
     def counted(self) -> Progress:
         """Return a listener to methods on :attr:`together`, which counts plans as the objective does."""

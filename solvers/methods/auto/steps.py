@@ -210,6 +210,11 @@ class AutoSteps(ABC):
         for result in results:
             self.take(result)
 
+    def apart(self, gap: float) -> bool:
+        """Return whether there are a plan and a bound, with a larger gap than this between them."""
+        cost, bound = self.progress.cost, self.progress.bound
+        return cost is not None and bound is not None and relative_gap(cost, bound.cost) > gap
+
     def answer(self) -> Result:
         """Return the best of what the steps found."""
         progress, ended = self.progress, self.ended

@@ -10,6 +10,7 @@ from mtpp_dsl.core.constraints import Contiguous, ExclusiveLinks, Linear, Makesp
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability
 from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
@@ -17,6 +18,8 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import chain, layered
 from mtpp_dsl.exchange.generators.rwnn import rwnn
 from mtpp_dsl.solvers.methods.auto import makespan as schedule
+from mtpp_dsl.solvers.methods.auto.makespan import ScheduleRun
+from mtpp_dsl.solvers.methods.auto.policy import INTERVAL_FAR
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.plugins.samples import optimum, small
 
@@ -112,3 +115,16 @@ def test_how_a_network_is_taken_apart() -> None:
         run = schedule.ScheduleRun(unequal(graph), Limits(), Progress())
         found.append((run.cut, run.split))
     assert found == [(True, False), (False, True), (False, False)]
+
+
+@pytest.mark.parametrize(("cost", "given"), [(None, (0.05, 5.0)), (1.05, (0.05, 5.0)), (2.0, INTERVAL_FAR)])
+def test_intervals_have_more_time_where_no_bound_is_near(cost: float | None, given: tuple[float, float]) -> None:
+    graph = Graph.create([f"v{v}" for v in range(500)], [(v, v + 1) for v in range(499)], work=1.0)
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    problem = Problem.create(graph, [Device("x"), Device("y")], links, Objective("makespan"))
+    progress = Progress()
+    if cost is not None:
+        progress.report_cost(cost)
+        progress.report_bound(Bound(1.0, "simple", "checked", "mtpp"))
+    task = ScheduleRun(problem, Limits(time=60.0), progress).intervals()
+    assert (task.share, task.seconds) == given
