@@ -10,6 +10,7 @@ from mtpp_dsl.core.constraints import Contiguous, ExclusiveLinks, Linear, Makesp
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Availability
 from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.core.problem.devices import Device, Host, Links, Shared
 from mtpp_dsl.core.problem.graph import Graph
@@ -124,7 +125,7 @@ def test_intervals_have_more_time_where_no_bound_is_near(cost: float | None, giv
     problem = Problem.create(graph, [Device("x"), Device("y")], links, Objective("makespan"))
     progress = Progress()
     if cost is not None:
-        progress.report_cost(cost)
+        progress.report_plan(Plan.create(problem, [0] * 500), cost)
         progress.report_bound(Bound(1.0, "simple", "checked", "mtpp"))
     task = ScheduleRun(problem, Limits(time=60.0), progress).intervals()
     assert (task.share, task.seconds) == given
