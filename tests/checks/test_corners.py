@@ -37,10 +37,13 @@ def separate(seed: int) -> Problem:
     return problem.asking(Objective("bottleneck", parts="separate")) if problem.graph.backward.any() else problem
 
 
+STREAMED = (39, 48, 50, 77, 87, 125, 152, 153, 172, 175, 184, 192)
+"""Seeds of iterations in which some stages stream."""
 COUNTED: dict[str, Callable[[int], Problem]] = {
     "mixed": random_mixed,
     "spread": random_spread,
     "streams": random_streams,
+    "streams of iterations": lambda seed: random_spread(STREAMED[seed]),
     "network": lambda seed: network_problem(random.Random(seed)),
     "parts": separate,
     "phases": lambda seed: phased_problem(random_case(seed, 3, 2), "sums"),
