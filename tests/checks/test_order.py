@@ -156,11 +156,11 @@ def test_too_few_nodes_are_named() -> None:
 
     assert not reason()
     found = reason(Colocate(nodes=(0, 2), origin="spec:7"))
-    assert "1 group of nodes held together" in found
+    assert "there is 1 group of nodes held together for these 2" in found
     assert "colocate (spec:7)" in found
     assert "spec:5" not in found
     found = reason(Forbid(nodes=(1, 2), devices=(2,), origin="spec:8"))
-    assert "d2 has to have a node" in found
+    assert "d2 has to have a node, and there are 0 nodes for it" in found
     assert "spec:5" in found
 
 

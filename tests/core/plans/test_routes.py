@@ -48,6 +48,7 @@ def test_overlap_in_halves() -> None:
     ("share", "most", "routes", "message"),
     [
         ("any", 2, [(HALF, [0, 0, 1]), (Fraction(1, 3), [0, 1, 1])], "add up to 5/6"),
+        ("stages", 2, [(HALF, [0, 1, 1]), (HALF, [1, 0, 0])], "d[0] runs nodes that are no single stage"),
         ("any", 2, [(HALF, [0, 0, 1]), (HALF, [0, 1, 0])], "d[0] holds 3 of 2"),
         ("any", 2, [(Fraction(3, 2), [0, 0, 1]), (-HALF, [0, 1, 1])], "has the share -1/2"),
         ("any", 1, [(HALF, [0, 0, 1]), (HALF, [0, 1, 1])], "n[1] is on 2 devices; at most 1"),

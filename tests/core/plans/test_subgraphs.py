@@ -58,6 +58,24 @@ def test_a_tensor_is_paid_for_once() -> None:
     assert evaluate(problem, plan).load.tolist() == [5.25, 6.75, 10.0]
 
 
+@pytest.mark.parametrize(("twice", "once", "valid"), [(0, 1, False), (1, 0, True)])
+def test_subgraphs_are_limited_device_by_device(twice: int, once: int, valid: bool) -> None:
+    """One accelerator runs a and d, with b and c of the other between them: two subgraphs, which the second may run."""
+    plan = scheduled(diamond(Subgraphs(most=2)), [twice, once, once, twice], [0, 0, 0, 1])
+    problem = diamond(Contiguous(devices=(0,)), Subgraphs(most=2, devices=(1,)))
+    assert (verify(problem, plan) == []) == valid
+
+
+def test_a_node_without_time_may_lie_within_another() -> None:
+    """In one subgraph, of which no two nodes that take time run at once."""
+    graph = Graph.create("abc", [(0, 1), (0, 2)], work=[1.0, 4.0, 0.0])
+    problem = Problem.create(graph, [Device("acc"), Device("cpu", pays_io=False)], Host(1.0), MAKESPAN, [Contiguous()])
+    plan = scheduled(problem, [0, 0, 0], [0, 0, 0])
+    assert plan.schedule is not None
+    inside = moved(plan.schedule.start, 2, 3.0 - plan.schedule.start[2])
+    assert tampered(plan, problem, start=inside, end=moved(plan.schedule.end, 2, 3.0 - plan.schedule.end[2])) == []
+
+
 def test_nodes_beside_host_memory_run_at_once_and_free() -> None:
     """A CPU is a pool without end: nodes that are ready run at the same time, and two such devices are one."""
     one, two = diamond(), diamond(cpus=2)
