@@ -31,6 +31,7 @@ OTHERS = {
     "git",
     "make",
     "pip",
+    "sh",
     "pygmentize",
     "viprchk",
     "python",
