@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -131,8 +132,8 @@ class Timeline(Tracks):
         """
         slack = SLACK * self.makespan
         users: dict[str, list[int]] = defaultdict(list)
-        for i, activity in enumerate(self.activities):
-            for resource in activity.uses:
+        for i in sorted(range(len(self.activities)), key=lambda i: self.activities[i].end):
+            for resource in self.activities[i].uses:
                 users[resource].append(i)
         steps: list[Step] = []
         current = max(range(len(self.activities)), key=lambda i: self.activities[i].end, default=None)
@@ -176,7 +177,10 @@ class Timeline(Tracks):
     def _blocker(
         self, current: int, users: dict[str, list[int]], seen: set[int], slack: float
     ) -> tuple[int | None, Reason]:
-        """Return what ended just when *current* started, and why that let it start; None where nothing did."""
+        """Return what ended just when *current* started, and why that let it start; None where nothing did.
+
+        *users* are those of each resource, by rising ends: only the few that end about then are looked at.
+        """
         activity = self.activities[current]
         if activity.start <= slack:
             return None, "first"
@@ -189,7 +193,10 @@ class Timeline(Tracks):
         if data is not None:
             return data, "data"
         for resource in activity.uses:
-            other = just_before(users[resource])
+            by_end = users[resource]
+            first = bisect_left(by_end, activity.start - 2 * slack, key=lambda i: self.activities[i].end)
+            behind = bisect_right(by_end, activity.start + 2 * slack, key=lambda i: self.activities[i].end)
+            other = just_before(sorted(by_end[first:behind]))
             if other is not None:
                 return other, "link" if activity.kind == "transfer" else "device"
         return None, "nothing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,13 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.plans.schedule import Schedule
 from mtpp_dsl.core.plans.subgraphs import scheduled
+from mtpp_dsl.core.problem.devices import Device, Links
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.show.report.activities import Timeline
+from mtpp_dsl.show.report.activities import Activity, Timeline
 from mtpp_dsl.show.report.terminal import summary
 from mtpp_dsl.show.report.trace import trace
 from tests.core.plans.test_schedule import fork, split
@@ -143,3 +148,23 @@ def test_trace(problem: Problem) -> None:
         assert all(b[0] >= a[1] - 1e-3 for a, b in pairwise(track))
     arrows = sorted(event["ph"] for event in events if event["name"] == "tensor")
     assert arrows == [phase for phase in "fst" for _ in range(moved)]
+
+
+def test_critical_paths_look_at_few_activities() -> None:
+    """Of 2,000 nodes that wait for one device, each is followed by looking at those that end when it starts."""
+    n = 2_000
+    graph = Graph.create([f"v{v}" for v in range(n)], [], work=1.0)
+    problem = Problem.create(graph, [Device("x")], Links(np.zeros((1, 1)), np.zeros((1, 1))), Objective("makespan"))
+    plan = Plan.create(problem, [0] * n, schedule=Schedule.create(graph, np.arange(n), np.arange(1, n + 1)))
+    timeline = Timeline(problem, plan)
+    looked = 0
+
+    class Counted(list[Activity]):
+        def __getitem__(self, i: Any) -> Any:
+            nonlocal looked
+            looked += 1
+            return super().__getitem__(i)
+
+    timeline.activities = Counted(timeline.activities)
+    assert [step.activity.start for step in timeline.critical] == [float(v) for v in range(n)]
+    assert looked < 40 * n
