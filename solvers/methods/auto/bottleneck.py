@@ -116,7 +116,7 @@ class BottleneckRun(Sized):
         self.each_part()
         self.convex()
         if self.exact_first:
-            self.exact(self.exact_share.share)
+            self.exact(self.exact_turn.share)
         self.race()
         self.relax()
         self.exact()
@@ -286,13 +286,13 @@ class BottleneckRun(Sized):
     def exact_first(self) -> bool:
         """Whether the exact model is expected to close the problem sooner than what else there is."""
         problem = self.reduced.problem
-        few = problem.k <= self.exact_share.devices and self.rows <= self.exact_share.rows
+        few = problem.k <= self.exact_turn.devices and self.rows <= self.exact_turn.rows
         if not few or problem.hard_rows or any(problem.of(CustomConstraint)):
             return False
         return not problem.acyclic or self.apart(FAR)
 
     @property
-    def exact_share(self) -> ExactFirst:
+    def exact_turn(self) -> ExactFirst:
         """On how many devices, with how many rows and for how long the exact model goes first."""
         return EXACT_FAR if self.problem.acyclic else EXACT_FIRST
 
