@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
@@ -62,6 +63,7 @@ def lower(
     strict: bool = False,
     at_least: float = 0.0,
     within: float = inf,
+    parts: Iterable[tuple[list[int], list[int]]] = (),
 ) -> WholeSample:
     """Turn *problem* into whole numbers.
 
@@ -72,6 +74,8 @@ def lower(
             bounds: both are as loose as the independent check, so that no plan that it accepts is excluded.
         at_least: a lower bound on the cost of every plan.
         within: the request is for plans that cost no more than this.
+        parts: nodes and edges of what is solved by itself: with them, the unit is so small that the longest part takes
+            as many of them as everything would take without.
     """
     instance = ScheduleInstance.of(problem)
     rows = list(problem.of(Linear))
@@ -86,7 +90,8 @@ def lower(
     complete = plan is None and not delayed and longest <= within
     longest = min(longest, within)
     times = np.concatenate([instance.time.ravel(), table.ravel(), known])
-    units = scale(times, longest, instance.n + instance.m, fine=timely)
+    alone = max((serial(instance, row, table, *part) for part in parts), default=inf)
+    units = scale(times, min(longest, alone) or longest, instance.n + instance.m, fine=timely)
     duration, carried = (units.down(shorter(times, longest)) for times in (instance.time, table))
     sizes, capacities = memory(instance.memory, instance.limit, strict=strict)
     cutoff = units.by(longest)
@@ -125,11 +130,17 @@ def moves(instance: ScheduleInstance) -> tuple[Ints, Floats]:
     return row.reshape(-1).astype(np.int64), table
 
 
-def serial(instance: ScheduleInstance, row: Ints, table: Floats) -> float:
-    """Return an upper bound on the makespan: everything runs one after another, on the slowest device."""
-    work = np.where(np.isfinite(instance.time), instance.time, 0.0).max(axis=1, initial=0.0).sum()
+def serial(
+    instance: ScheduleInstance, row: Ints, table: Floats, nodes: list[int] | None = None, edges: list[int] | None = None
+) -> float:
+    """Return an upper bound on the makespan: everything runs one after another, on the slowest device.
+
+    *nodes* and *edges* are those that count; None for all.
+    """
+    time = instance.time if nodes is None else instance.time[nodes]
+    work = np.where(np.isfinite(time), time, 0.0).max(axis=1, initial=0.0).sum()
     carried = np.where(np.isfinite(table), table, 0.0).max(axis=(1, 2), initial=0.0)
-    return float(work + carried[row].sum())
+    return float(work + carried[row if edges is None else row[edges]].sum())
 
 
 def timetable(instance: ScheduleInstance, asked: Request, solution: Solution, release: Floats | None = None) -> Plan:

@@ -162,7 +162,7 @@ class DecompositionRun:
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress, parts: SolvedParts) -> None:
         self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
         self._parts = parts
-        self._whole: WholeSample = lower(problem)
+        self._whole = self._lowered()
         self._best = inf
         self._incumbent = Incumbent(name, problem, limits, progress, shared=True, misfit=self._misfit)
 
@@ -184,6 +184,17 @@ class DecompositionRun:
             return self._result(clash(self._problem, limits, self._progress))
         self._finish(settling)
         return self._result()
+
+    def _lowered(self) -> WholeSample:
+        """Return the problem in whole numbers, which are as large as a module allows where no sum is of more than one.
+
+        The better plan of somebody else makes them larger still: no longer schedule is of interest.
+        """
+        if not self._parts.kept.all():  # a balance adds up times of the whole chain, with weights
+            return lower(self._problem)
+        cost = self._progress.cost
+        modules = ((list(module.members), list(module.edges)) for module in self._parts.modules)
+        return lower(self._problem, within=inf if cost is None else cost, parts=modules)
 
     def _misfit(self, plan: Plan) -> str | None:
         used = np.bincount(plan.assignment, self._problem.graph.memory, self._problem.k)
