@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil, floor, frexp, gcd, inf, ldexp
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ LARGEST_ROW = 1000.0
 ROOM, MEMORY_ROOM = 2e-6, 5e-7
 """Relative: loads and memory that exceed their limits by less are let pass, above HiGHS's tolerance of 1e-6 in a row
 of this size: without room its presolve has missed sets that are there."""
+FINE_BITS, DIGIT = 34, 2**12
+"""Of loads that are counted without room: each digit has a row of its own, in which whole numbers are small."""
 INFEASIBLE = 2
 
 
@@ -108,6 +111,21 @@ class _Programme:
         factor = ldexp(1.0, -max(frexp(largest / LARGEST_ROW)[1], 0))
         self.row({column: value * factor for column, value in terms.items()}, low * factor, high * factor)
 
+    def digits(self, load: dict[int, int], most: int) -> None:
+        """Add that a load is *most* at the most, digit by digit, the lowest first, with whole numbers carried over."""
+        carry: dict[int, float] = {}
+        while most >= DIGIT:
+            row = carry | {column: float(value % DIGIT) for column, value in load.items()}
+            carried = self.column(len(load) + 1.0)
+            self.integer[carried] = 1
+            self.row(row | {carried: -float(DIGIT)}, high=most % DIGIT + HALF)
+            load, most, carry = (
+                {column: value // DIGIT for column, value in load.items()},
+                most // DIGIT,
+                {carried: 1.0},
+            )
+        self.row(carry | {column: float(value) for column, value in load.items()}, high=most + HALF)
+
     def infeasible(self, seconds: float) -> bool:
         """Return whether nothing satisfies the rows.
 
@@ -133,8 +151,31 @@ class _Programme:
 def _lighter(
     reading: ProofReading, kind: DeviceKind, target: float, weights: list[int], most: int, seconds: float
 ) -> bool:
-    """Return whether every set that a kind can hold below the target weighs *most* or less."""
+    """Return whether every set that a kind can hold below the target weighs *most* or less.
+
+    A set that is heavier, and below the target but for rounding, has to be refuted by finer units.
+    """
+    until = monotonic() + seconds
+    if _none_heavier(reading, kind, target, weights, most, seconds, fine=False):
+        return True
+    streams = reading.streamed(kind, range(len(reading.members))) > 0
+    return not streams and _none_heavier(reading, kind, target, weights, most, until - monotonic(), fine=True)
+
+
+def _none_heavier(
+    reading: ProofReading,
+    kind: DeviceKind,
+    target: float,
+    weights: list[int],
+    most: int,
+    seconds: float,
+    *,
+    fine: bool,
+) -> bool:
+    """Return whether an integer programme finds no set that is heavier than *most*, and below the target."""
     units, n = units_for(target), len(reading.members)
+    if fine:
+        units = ldexp(1.0, min(FINE_BITS - frexp(target)[1], 1000))
     below = ceil(target * units) - 1
     programme = _Programme(n)
     load = {}
@@ -149,13 +190,14 @@ def _lighter(
             programme.row({cut: 1.0, every: 1.0, pin: -1.0}, low=0.0)
             programme.row({every: 1.0, pin: -1.0}, high=0.0)
         load[cut] = floor(cost * units) if cost < target else 2 * below + 2
-    if kind.free < inf:
+    if reading.streamed(kind, range(n)) > 0:
         load.update(_overflow(programme, reading, kind, units, below))
     common = gcd(*(value for value in load.values() if value <= below)) or 1
-    programme.scaled(
-        {column: float(value // common) for column, value in load.items()},
-        high=below // common * (1 + ROOM) + HALF,
-    )
+    load = {column: value // common for column, value in load.items()}
+    if fine:
+        programme.digits(load, below // common)
+    else:
+        programme.scaled({c: float(value) for c, value in load.items()}, high=below // common * (1 + ROOM) + HALF)
     if kind.memory < inf:
         scale = max(kind.memory, 1e-300)
         programme.row({g: min(size / scale, 2.0) for g, size in enumerate(reading.memory)}, high=1.0 + MEMORY_ROOM)

@@ -18,6 +18,7 @@ from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
 from mtpp_dsl.solvers.bounds.configuration.pipeline_targets import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt
+from mtpp_dsl.solvers.bounds.configuration.set_pricing import FINE_BITS
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.bound_instance import (
@@ -30,6 +31,8 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import (
 NAME = "configuration"
 BELOW = 1.5e-5
 """Relative: so far below a plan's cost the first target lies, where rounding leaves the cost itself out of reach."""
+JUST_BELOW, ROUNDING = 5e-7, 2.0**-FINE_BITS
+"""Relative: where the last target lies, whose loads are counted by digits; what each number is rounded by then."""
 TINY = 1e-9
 """Relative to what everything costs together: bounds that low are left at 0."""
 FIRST_SHARE, NEXT_SHARE = 0.4, 0.5
@@ -124,9 +127,14 @@ class _Run(TargetSearch):
     def _aim(self) -> None:
         """Try what would prove the best plan known optimal."""
         exact = all(sizes.exact for sizes in whole_loads(self._groups, max(self._plan_cost, 1e-300)))
-        self._try(self._plan_cost * (1.0 if exact else 1 - BELOW), FIRST_SHARE)
+        target = self._plan_cost * (1.0 if exact else 1 - BELOW)
+        self._try(target, FIRST_SHARE)
+        groups = self._groups
+        if self.bound.cost >= target and not self._closed and not any(map(groups.overflows, range(len(groups.counts)))):
+            off = max(JUST_BELOW, ROUNDING * (groups.n + len(groups.nets)))
+            self._try(self._plan_cost * (1 - off), FIRST_SHARE, fine=True)
 
-    def _try(self, target: float, share: float) -> bool:
+    def _try(self, target: float, share: float, *, fine: bool = False) -> bool:
         """Try to prove a target; report it if proved."""
         if target <= self.bound.cost or self._ended is not None:
             return False
@@ -139,6 +147,7 @@ class _Run(TargetSearch):
             stopped=lambda: self._progress.stopped,
             say=self._progress.say,
             seed=self._limits.seed + 1000 * self._attempts,
+            fine=fine,
         )
         self._run(attempt, target, share, 2.0)
         if attempt.proof is None:

@@ -17,8 +17,9 @@ from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, ConvexPool,
 from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, costliest_plan, whole_loads
 
-BELOW = 2e-6
-"""Relative: so far below a plan's cost a target lies, where rounding leaves the cost itself out of reach."""
+BELOW, ROUNDING = 5e-7, 2.0**-BITS
+"""Relative: so far below a plan's cost a target lies at least, where rounding leaves the cost itself out of reach; what
+each number of a load is rounded by."""
 MAX_NODES = 3000
 FEW_DEVICES = 6
 """So many devices have a place each; with more, places say little, and all are one."""
@@ -112,7 +113,8 @@ class Pipeline(TargetSearch):
         if self._plan_cost == inf:
             return inf
         exact = whole_loads(self._groups, max(self._plan_cost, 1e-300), bits=BITS, room=0.0)[0].capacity < 2**22
-        return self._plan_cost * (1.0 if exact else 1 - BELOW)
+        off = max(BELOW, ROUNDING * (self._groups.n + len(self._groups.nets)))
+        return self._plan_cost * (1.0 if exact else 1 - off)
 
     @property
     def _aimed(self) -> bool:

@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.configuration.convex import heavy_windows
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, CoveringMaster, Point, Proof
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import heavy_sets, incidence
-from mtpp_dsl.solvers.bounds.configuration.set_pricing import Pricing
+from mtpp_dsl.solvers.bounds.configuration.set_pricing import FINE_BITS, Pricing
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, whole_loads
 
 __all__ = ["Attempt", "Verdict"]
@@ -51,6 +51,7 @@ class Attempt:
         stopped: asked often.
         say: told what is being done.
         seed: of the heuristics.
+        fine: count loads so finely that the target may be all but the cost of a plan. It takes longer.
     """
 
     def __init__(
@@ -63,13 +64,14 @@ class Attempt:
         stopped: Callable[[], bool],
         say: Callable[[str], None],
         seed: int,
+        fine: bool = False,
     ) -> None:
         self._instance, self._columns, self._target = instance, columns, target
-        self._stopped, self._say, self._seed = stopped, say, seed
-        self._sizes = whole_loads(instance, target)
+        self._stopped, self._say, self._seed, self._fine = stopped, say, seed, fine
+        self._sizes = whole_loads(instance, target, bits=FINE_BITS, room=0.0) if fine else whole_loads(instance, target)
         self._closed = (costliest >= target) | ~np.isfinite(instance.time)
         self._kinds = range(len(instance.counts))
-        self._simple = [instance.is_knapsack(kind) for kind in self._kinds]
+        self._simple = [instance.is_knapsack(kind) and not fine for kind in self._kinds]
         self._pricing: dict[int, Pricing] = {}
         self._links = incidence(instance.n, instance.nets)
         self._master = CoveringMaster(instance.n, instance.counts.astype(np.float64))
@@ -244,7 +246,8 @@ class Attempt:
 
     def _pricer(self, kind: int) -> Pricing:
         if kind not in self._pricing:
-            self._pricing[kind] = Pricing(self._instance, self._sizes[kind], kind, self._closed[:, kind])
+            closed = self._closed[:, kind]
+            self._pricing[kind] = Pricing(self._instance, self._sizes[kind], kind, closed, fine=self._fine)
         return self._pricing[kind]
 
     def _table(self, kind: int) -> Bools:

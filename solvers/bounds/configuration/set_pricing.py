@@ -16,6 +16,8 @@ __all__ = ["Pricing"]
 
 HALF = 0.5
 """Weights are whole numbers: half of one on either side of a limit changes nothing, and is far above any tolerance."""
+FINE_BITS, DIGIT = 33, 2**11
+"""Loads that are counted more finely than a solver's tolerance allows in one row have a row for each digit."""
 LARGEST_FREE = 2 ** (BITS + 3)
 """Units of parameters that are not streamed; with more, they are counted in coarser units."""
 
@@ -41,11 +43,15 @@ class Pricing:
         sizes: the loads of the kind, in whole units.
         kind: the kind.
         closed: [supernodes] no such set has them.
+        fine: whether the units are finer than one row can tell apart; of kinds that stream nothing.
     """
 
-    def __init__(self, instance: BoundInstance, sizes: WholeLoads, kind: int, closed: Bools) -> None:
+    def __init__(
+        self, instance: BoundInstance, sizes: WholeLoads, kind: int, closed: Bools, *, fine: bool = False
+    ) -> None:
         self._instance, self._sizes, self._kind = instance, sizes, kind
         self._rows = MatrixRows()
+        self._carries: list[int] = []
         self._upper: list[float] = np.where(closed | (sizes.work > sizes.capacity), 0.0, 1.0).tolist()
         load: dict[int, float] = {g: float(w) for g, w in enumerate(sizes.work.tolist()) if w and self._upper[g]}
         for (pins, _), cost in zip(instance.nets, sizes.nets.tolist(), strict=True):
@@ -53,7 +59,10 @@ class Pricing:
                 load.update(self._cut(pins, float(cost)))
         if instance.overflows(kind):
             load.update(self._overflow())
-        self._rows.add(list(load), list(load.values()), high=sizes.capacity + HALF)
+        if fine:
+            self._by_digits({column: int(units) for column, units in load.items()}, sizes.capacity)
+        else:
+            self._rows.add(list(load), list(load.values()), high=sizes.capacity + HALF)
         if instance.memory_binds(kind):
             self._fits()
         for part, arcs in enumerate(instance.parts):
@@ -66,12 +75,13 @@ class Pricing:
         """Look for a set heavier than *than*; stop at one of weight *enough*."""
         n = self._instance.n
         rows = self._with(weights, than)
-        objective = np.zeros(len(self._upper))
+        objective, integer = np.zeros(len(self._upper)), np.arange(len(self._upper)) < n
         objective[:n] = weights
+        integer[self._carries] = True
         answer = maximise(
             objective,
             np.array(self._upper),
-            np.arange(len(self._upper)) < n,
+            integer,
             rows,
             seconds=seconds,
             stopped=stopped,
@@ -95,6 +105,23 @@ class Pricing:
     def _column(self, upper: float = 1.0) -> int:
         self._upper.append(upper)
         return len(self._upper) - 1
+
+    def _by_digits(self, load: dict[int, int], capacity: int) -> None:
+        """Keep a load to a capacity, with no number above :data:`DIGIT` in a row.
+
+        Each row adds up one digit, the lowest first. What exceeds the capacity's digit is carried to the next row, in
+        whole numbers, so that the rows together say the same as the sum, as far as everything else is whole.
+        """
+        carried: dict[int, int] = {}
+        while capacity >= DIGIT:
+            digit = carried | {column: units % DIGIT for column, units in load.items() if units % DIGIT}
+            carry = self._column(float(sum(digit.values()) // DIGIT + len(carried) * len(load) + 1))
+            self._carries.append(carry)
+            self._rows.add([*digit, carry], [*map(float, digit.values()), -float(DIGIT)], high=capacity % DIGIT + HALF)
+            load, capacity = {column: units // DIGIT for column, units in load.items()}, capacity // DIGIT
+            carried = {carry: 1}
+        last = carried | {column: units for column, units in load.items() if units}
+        self._rows.add([*last], [*map(float, last.values())], high=capacity + HALF)
 
     def _cut(self, pins: Sequence[int], cost: float) -> dict[int, float]:
         """Return the terms of a tensor that is paid when some pins are in the set and some are not."""

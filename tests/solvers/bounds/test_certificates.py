@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import inf
+from math import e, inf, pi, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,39 @@ def test_bounds_hold_and_are_proved_again(name: str, problem: Problem) -> None:
     if certificate is not None:
         proved = checker(certificate.kind).prove(problem, certificate.data, Limits(time=60.0))
         assert proved >= result.bound.cost * (1 - 1e-9)
+
+
+@settings(max_examples=40)
+@given(split_problems())
+def test_the_last_target_is_the_cost_of_a_plan_but_for_a_solvers_tolerance(problem: Problem) -> None:
+    """Where the best plan is known, no bound is above it, and what loads in digits prove is proved again."""
+    best = optimum(problem)
+    assume(best is not None and best > 0)
+    assert best is not None
+    progress = Progress()
+    progress.report_cost(best)
+    result = registry.load(registry.METHODS, "configuration")().solve(problem, Limits(time=10.0), progress)
+    assert result.bound is not None
+    assert result.bound.cost <= best * (1 + 1e-9)
+    certificate = result.bound.certificate
+    if certificate is not None:
+        assert proves(certificate.kind, problem, certificate.data) >= result.bound.cost * (1 - 1e-9)
+
+
+def test_loads_without_a_common_unit_are_proved_optimal() -> None:
+    """One row of loads is told apart by 1.5e-5 only, where 1e-6 is a proof."""
+    graph = Graph.create(
+        list("abcdef"), [(0, 1), (1, 2), (3, 4)], work=[pi, e, sqrt(2), sqrt(3), sqrt(5), sqrt(7)], output=sqrt(11) / 9
+    )
+    problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0))
+    best, progress = optimum(problem), Progress()
+    assert best is not None
+    progress.report_cost(best)
+    result = registry.load(registry.METHODS, "configuration")().solve(problem, Limits(time=60.0), progress)
+    assert best * (1 - 1e-6) <= result.bound.cost <= best
+    assert proves("configuration", problem, result.bound.certificate.data) == result.bound.cost
+    above = {**result.bound.certificate.data, "target": best * (1 + 1e-6)}
+    assert proves("configuration", problem, above) == 0.0
 
 
 @settings(max_examples=40)
