@@ -134,15 +134,16 @@ def _candidates(graph: Graph, weight: Floats) -> Ints:
 
 def _reach(graph: Graph, candidates: Ints, *, forward: bool) -> Bools:
     """Return [candidates, n] the proper descendants of each candidate, or its proper ancestors."""
-    reach = np.zeros((graph.n, len(candidates)), np.bool_)
-    own = np.full(graph.n, -1)
-    own[candidates] = np.arange(len(candidates))
-    order = graph.topological_order if forward else graph.topological_order[::-1]
-    for v in order.tolist():
-        for u in (graph.predecessors(v) if forward else graph.successors(v)).tolist():
-            reach[v] |= reach[u]
-            if own[u] >= 0:
-                reach[v, own[u]] = True
+    bits = np.zeros((graph.n, -(-len(candidates) // 8)), np.uint8)  # of eight candidates each
+    itself = np.zeros_like(bits)
+    number = np.arange(len(candidates))
+    itself[candidates, number // 8] = 128 >> number % 8
+    near, order = (graph.predecessors if forward else graph.successors), graph.topological_order
+    for v in (order if forward else order[::-1]).tolist():
+        neighbours = near(v)
+        if len(neighbours):
+            np.bitwise_or.reduce(bits[neighbours] | itself[neighbours], axis=0, out=bits[v])
+    reach = np.unpackbits(bits, axis=1, count=len(candidates)).view(np.bool_)
     return np.ascontiguousarray(reach.T)
 
 
