@@ -305,8 +305,11 @@ def _best_plan(problem: Problem, plans: Sequence[Plan | None]) -> Plan | None:
 
 
 def _best_bound(bounds: Sequence[Bound | None]) -> Bound | None:
-    """Return the highest bound; the first of equals, so that the method's own stands before ours."""
-    return max((bound for bound in bounds if bound is not None), key=lambda bound: bound.cost, default=None)
+    """Return the best bound; the first of equals, so that the method's own stands before ours."""
+    best: Bound | None = None
+    for bound in bounds:
+        best = bound if bound is not None and bound.better(best) else best
+    return best
 
 
 def _simple(problem: Problem, progress: Progress, limits: Limits) -> Bound | None:

@@ -200,11 +200,13 @@ class Progress:
                 self._changed()
 
     def report_bound(self, bound: Bound) -> None:
-        """Report a bound; kept if it is the best so far."""
+        """Report a bound; kept if it is the best so far, or as high as the best and proved better."""
         with self._lock:
-            if not self._closed and (self.bound is None or bound.cost > self.bound.cost):
+            if not self._closed and bound.better(self.bound):
+                higher = self.bound is None or bound.cost > self.bound.cost
                 self.bound = bound
-                self._changed()
+                if higher:
+                    self._changed()
 
     def report_model(self, path: Path) -> None:
         """Report that a model was written."""

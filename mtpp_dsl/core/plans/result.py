@@ -32,6 +32,8 @@ PictureKind: TypeAlias = Literal["loads", "gantt", "graph", "gap", "memory"]
 OPTIMAL_GAP = 1e-6  # the solvers' own tolerances: below this, "optimal" is what they mean by it
 ROUNDING = 1e-12
 """Relative: sums of the same times in another order differ by so much; a gap no wider is none."""
+AS_HIGH = 1e-9
+"""Relative: bounds that differ by less are as high as each other."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +74,23 @@ class Bound(Short):
     by: str
     detail: str = ""
     certificate: Certificate | None = None
+
+    def better(self, known: Bound | None) -> bool:
+        """Return whether to keep this bound in place of *known*: it is higher or, if both are as high, proved better.
+
+        One with a certificate can be proved again by anybody; without, one of our own rests on no solver's word.
+
+        >>> proved = Bound(2.0, "simple", "checked", "mtpp", certificate=Certificate("shares"))
+        >>> claimed = Bound(2.0 + 1e-11, "exact", "trusted", "highs")
+        >>> claimed.better(None), claimed.better(proved), proved.better(claimed)
+        (True, False, True)
+        """
+        if known is None:
+            return True
+        if abs(self.cost - known.cost) > AS_HIGH * abs(known.cost):
+            return self.cost > known.cost
+        mine, other = ((b.certificate is not None, b.proof == "checked") for b in (self, known))
+        return mine > other if mine != other else self.cost > known.cost
 
 
 @dataclass(frozen=True)

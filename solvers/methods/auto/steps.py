@@ -221,7 +221,7 @@ class AutoSteps(ABC):
         if self.limits.solver != Limits().solver and not self.used:
             self.notes.append(f"--solver {self.limits.solver} was not used: no model had to be solved")
         plan, bound = progress.plan, progress.bound
-        if ended is not None and ended.bound is not None and (bound is None or ended.bound.cost >= bound.cost):
+        if ended is not None and ended.bound is not None and (bound is None or not bound.better(ended.bound)):
             bound = ended.bound
         return progress.result(
             "auto",

@@ -124,7 +124,7 @@ class _Relay(Progress):
             self.tell("cost", cost)
 
     def report_bound(self, bound: Bound) -> None:
-        if self.bound is None or bound.cost > self.bound.cost:
+        if bound.better(self.bound):
             super().report_bound(bound)
             self.tell("bound", bound)
 
