@@ -105,6 +105,8 @@ class BottleneckRun(Sized):
             share = ALONE_SHARE if any(self.problem.of(Colocate)) else AT_ONCE_SHARE
             patience = min(most, max(LEAST_SECONDS, share * self.limits.remaining))
             self.ideals(Ideals(patience=patience), FEW_SHARE)
+        elif self.is_path:
+            self.ideals(Ideals(), FEW_SHARE)
         plans_first = self.large or (short and not small)
         if not plans_first:
             self.quick(QUICK)
@@ -132,6 +134,13 @@ class BottleneckRun(Sized):
     def large(self) -> bool:
         """Whether the graph is so large that a plan has to come before anything that takes time for each node."""
         return self.problem.graph.n > MAX_AT_ONCE
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the nodes are one path, whose ideals are gone through in time proportional to them."""
+        graph = self.problem.graph
+        once = all(len(set(ends.tolist())) == graph.m for ends in (graph.tails, graph.heads))
+        return self.problem.acyclic and once and graph.m == graph.n - 1
 
     @cached_property
     def by_orders(self) -> bool:

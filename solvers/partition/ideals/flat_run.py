@@ -14,7 +14,10 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.views.device_types import device_types
+from mtpp_dsl.core.views.device_types import DeviceTypes, device_types
+from mtpp_dsl.solvers.algorithms.chains.chain import NodeChain
+from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
+from mtpp_dsl.solvers.algorithms.homes.of_problem import path_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import BlockStep
 from mtpp_dsl.solvers.partition.ideals.ideals_search import (
@@ -44,6 +47,10 @@ FREE = (
     "some colocated groups have no forward node and may be anywhere; plans follow their backward edges, and the "
     "bound counts only what they cost wherever they are"
 )
+PATH = (
+    "every split of the path of nodes has a load of this or more: a dynamic programme over nodes done, devices used "
+    "and the next device; loads were added up in whole numbers, rounded down"
+)
 CROWDED = "the ideals of {n} supernodes take more than {room:,.0f} MB; only those that a search reached were stored"
 
 
@@ -64,6 +71,8 @@ class FlatRun(IdealsSearch):
         relaxed = ordered_supernodes(problem, self._devices, "relaxed")
         if not problem.acyclic:
             self._incumbent.note(UNASKED)
+        if self._along_path(relaxed):
+            return
         if self._sliceable:
             self._slice(self._sliced(moves=0))
             self._pause()
@@ -103,6 +112,26 @@ class FlatRun(IdealsSearch):
                 return
             keep += 2
             supernodes = ordered_supernodes(self._problem, self._devices, "relaxed", keep)
+
+    def _along_path(self, supernodes: OrderedSupernodes) -> bool:
+        """Solve supernodes that are a path, each device a range of them; return whether nothing is left to do."""
+        path = None
+        if self._problem.acyclic and not self._problem.graph.backward.any():
+            path = path_from(supernodes, self._devices)
+        if path is None:
+            return False
+        chain, order = path
+        split = least_bottleneck(chain, upper=self._incumbent.cost, say=self._progress.say, pause=self._pause)
+        if split.lower == np.inf:
+            self._no_plan(NO_CHAIN_OF_IDEALS, Acyclic, Colocate, Forbid, Memory, Pin, problem=self._problem)
+            return True
+        if split.device is not None:
+            assignment = np.empty(self._problem.graph.n, np.int64)
+            for supernode, device in zip(order, split.device.tolist(), strict=True):
+                assignment[list(supernodes.members[supernode])] = device
+            self._incumbent.take(self._lift(Plan.create(self._problem, assignment)))
+        self._raise(min(split.lower, self._incumbent.cost), PATH)
+        return self._closed
 
     def _search(self, supernodes: OrderedSupernodes, *, proves: bool) -> RaisingSearch | None:
         """Search one mode of the problem; None if some supernode fits on no device."""
@@ -156,6 +185,48 @@ class FlatRun(IdealsSearch):
 
     def _bounded(self, lower: float) -> None:
         self._raise(lower, DETAIL)
+
+
+# Supernodes that are a path: each device has a range of them.
+
+MAX_TRANSFERS = 10_000_000
+"""So many numbers say what each device of two pays for each tensor."""
+
+
+def path_from(supernodes: OrderedSupernodes, devices: DeviceTypes) -> tuple[NodeChain, list[int]] | None:
+    """Return *supernodes* as a chain over all devices, and their order there.
+
+    None where they are no path, a tensor passes by one of them, or loads are no sums: of streams, of replicas.
+    """
+    n, k = supernodes.n, len(devices.of)
+    if n * k * k > MAX_TRANSFERS or supernodes.eliminated or (devices.replicas > 1).any():
+        return None
+    if (supernodes.params.sum() > devices.overflow).any():
+        return None
+    order = path_of(set(supernodes.before), n)
+    if order is None:
+        return None
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    cost = np.zeros(n)
+    for pins, paid in supernodes.nets:
+        ends = np.sort(place[list(pins)])
+        if len(ends) != 2 or ends[1] != ends[0] + 1:
+            return None
+        cost[ends[0]] += paid
+    pays = devices.pays[devices.of].astype(np.float64)
+    sent = np.broadcast_to(cost[:, None, None] * pays[:, None], (n, k, k))
+    received = np.broadcast_to(cost[:, None, None] * pays[None, :], (n, k, k))
+    return (
+        NodeChain(
+            time=supernodes.time[order][:, devices.of],
+            memory=supernodes.memory[order],
+            room=devices.memory[devices.of],
+            sent=np.ascontiguousarray(sent),
+            received=np.ascontiguousarray(received),
+        ),
+        order,
+    )
 
 
 # Moves groups of nodes that no order binds to the devices where they cost least.
