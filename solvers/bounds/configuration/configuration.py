@@ -132,7 +132,7 @@ class _Run(TargetSearch):
         groups = self._groups
         if self.bound.cost >= target and not self._closed and not any(map(groups.overflows, range(len(groups.counts)))):
             off = max(JUST_BELOW, ROUNDING * (groups.n + len(groups.nets)))
-            self._try(self._plan_cost * (1 - off), FIRST_SHARE, fine=True)
+            self._try(self._plan_cost * (1 - off), 1.0, fine=True)  # nothing else is left to do
 
     def _try(self, target: float, share: float, *, fine: bool = False) -> bool:
         """Try to prove a target; report it if proved."""

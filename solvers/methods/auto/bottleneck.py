@@ -11,7 +11,7 @@ from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.core.registry import built_in
+from mtpp_dsl.core.registry import METHODS, built_in, load
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import by_orders, lanes
@@ -27,7 +27,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     SHORT,
     ExactFirst,
 )
-from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip, together
+from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, is_path, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.auto.stricter import LONG_SHARE, SHARE, search_stricter
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Reach, Simple
@@ -67,6 +67,8 @@ MODEL_SHARE = 0.1
 """The same under a constraint of a plug-in: no search finds plans there, and the bounds do not use it."""
 LAST_SECONDS = 5.0
 """What the exact model nearly closes, it is given as long as everything before took for, or these seconds."""
+DIGITS_SHARE = 0.5
+"""Of the time left, what configurations get for a gap that rounding alone has left."""
 LAST_SHARE = 0.3
 """Of the time left, what splits of depth-first orders may take where no other search accepts the problem."""
 RELAX_SHARE = 0.25
@@ -105,7 +107,7 @@ class BottleneckRun(Sized):
             share = ALONE_SHARE if any(self.problem.of(Colocate)) else AT_ONCE_SHARE
             patience = min(most, max(LEAST_SECONDS, share * self.limits.remaining))
             self.ideals(Ideals(patience=patience), FEW_SHARE)
-        elif self.is_path:
+        elif self.problem.acyclic and is_path(self.problem.graph):
             self.ideals(Ideals(), FEW_SHARE)
         plans_first = self.large or (short and not small)
         if not plans_first:
@@ -121,6 +123,7 @@ class BottleneckRun(Sized):
             self.exact(self.exact_turn.share)
         self.race()
         self.relax()
+        self.last_digits()
         self.exact()
         self.mend()
         if self.ended is None and not (self.progress.bound is not None and self.closed_by(self.progress.bound)):
@@ -134,13 +137,6 @@ class BottleneckRun(Sized):
     def large(self) -> bool:
         """Whether the graph is so large that a plan has to come before anything that takes time for each node."""
         return self.problem.graph.n > MAX_AT_ONCE
-
-    @property
-    def is_path(self) -> bool:
-        """Whether the nodes are one path, whose ideals are gone through in time proportional to them."""
-        graph = self.problem.graph
-        once = all(len(set(ends.tolist())) == graph.m for ends in (graph.tails, graph.heads))
-        return self.problem.acyclic and once and graph.m == graph.n - 1
 
     @cached_property
     def by_orders(self) -> bool:
@@ -375,6 +371,16 @@ class BottleneckRun(Sized):
         limits = self.limits.within(share * self.limits.remaining, start=None)
         self.progress.begin(name, limits.remaining, f"a bound: the exact model has some {self.rows:,} rows")
         self.take(attempt(mip(relaxation), problem, limits, self.reduced.listener()))
+
+    def last_digits(self) -> None:
+        """Let the bound by configurations end what it has all but proved, which a model would begin anew."""
+        bound = self.progress.bound
+        if self.closed or not self.nearly or bound is None or bound.method != "configuration":
+            return
+        limits = self.limits.within(DIGITS_SHARE * self.limits.remaining, start=self.reduced.best_plan)
+        method = load(METHODS, "configuration")()
+        self.progress.begin(method.name, limits.remaining, "what is open are the last digits of its proof")
+        self.take(attempt(method, self.reduced.problem, limits, self.reduced.listener()))
 
     def exact(self, share: float = 1.0) -> None:
         """Run the exact model for a share of the time, unless it is too large, refuses the problem, or has run."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Formulation, Method
 from mtpp_dsl.core.plans.result import relative_gap
+from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.core.views.symmetry import interchangeable
@@ -28,6 +29,12 @@ LAST_HOPE_ROWS = 1_000_000
 
 NEAR = 1e-4
 """A relative gap that the exact model may close soon."""
+
+
+def is_path(graph: Graph) -> bool:
+    """Return whether the nodes are one path, which ``ideals`` solves in time proportional to them."""
+    once = all(len(set(ends.tolist())) == graph.m for ends in (graph.tails, graph.heads))
+    return once and graph.m == graph.n - 1
 
 
 def formulation(name: str) -> Formulation:
