@@ -36,16 +36,28 @@ class LargestValue(Short):
         """Whether the next value has no plan, or there is no next one."""
         return self.value == self.high or (self.value is not None and self.refuted == self.value + 1)
 
+    @property
+    def open_values(self) -> str:
+        """Which values above the largest that fits are undecided, in words; "" where none is."""
+        assert self.value is not None
+        first, last = self.value + 1, self.high if self.refuted is None else self.refuted - 1
+        if first >= last:
+            return f"{first:,} is undecided" if first == last else ""
+        return f"{first:,} to {last:,} are undecided"
+
     def in_words(self) -> str:
         """Return what is known, in a sentence."""
         if self.value is None:
-            return f"not even {self.param} = {self.low:,} fits" if self.refuted == self.low else "nothing is known"
+            least = f"{self.param} = {self.low:,}"
+            return (
+                f"not even {least} fits" if self.refuted == self.low else f"{least} is undecided, the least asked for"
+            )
         fits = f"{self.param} = {self.value:,} fits"
         if self.value == self.high:
             return f"{fits}, the most that was asked for"
         if self.refuted is None:
-            return f"{fits}; nothing is proved of larger values"
-        least = "" if self.proved else f"; nothing is known of the values up to {self.refuted - 1:,}"
+            return f"{fits}; {self.open_values}"
+        least = "" if self.proved else f"; {self.open_values}"
         proof = f"{fits}, and {self.refuted:,} does not, which is proved{least}"
         if self.not_monotone:
             return f"{proof}; of larger values that says nothing: {self.not_monotone}"

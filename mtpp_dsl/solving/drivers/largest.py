@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -13,7 +14,6 @@ from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.largest import LargestValue
-from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.growth import why_not_larger
 from mtpp_dsl.core.problem.problem import Problem
@@ -21,7 +21,8 @@ from mtpp_dsl.solving.api import DEFAULT_TIME, find_method, solve
 from mtpp_dsl.solving.drivers.stage import Stage
 
 SHARE = 0.6
-"""Of the time limit, what the bisection takes at most: the rest is for the best plan of the largest value."""
+"""Of the time limit, what the bisection takes at first: the rest is for the best plan of the largest value. What that
+does not need is for the values that are still open."""
 EACH, RETRY = 0.25, 0.75
 """Of what is left of it, what one value takes at most: the first time, and where it is tried again."""
 LEAST_SECONDS = 1.0
@@ -46,7 +47,8 @@ def largest(
     """Return the best plan for the largest value of a param that has one, with what is proved in ``result.largest``.
 
     Values are tried by bisection: of each a plan is looked for, or a proof that there is none. Where the time of a
-    value ends before either, the search goes on below it and above it.
+    value ends before either, the search goes on below it and above it. Where the best plan of the largest value is
+    proved before the time is over, the values that are still open are tried again.
 
     Args:
         problem_at: makes the problem of a value, such as ``lambda seq: spec.problem(seq=seq)``.
@@ -70,11 +72,11 @@ def largest(
     if method.gives == "bound":
         raise UsageError(f"the largest {param} needs plans, and method {method.name!r} gives bounds alone")
     search = _Bisection(problem_at, param, low, high, method, limit, progress or Progress(), told, options)
-    search.run()
+    result = search.run()
     largest = LargestValue(
         param, low, high, search.fits, search.refuted, search.reason, search.not_monotone(), len(search.problems)
     )
-    return replace(search.best(), largest=largest)
+    return replace(result, largest=largest)
 
 
 class _Bisection:
@@ -85,7 +87,8 @@ class _Bisection:
         results: of the values that were tried.
         problems: that were read, by value.
         undecided: values of which neither a plan nor a proof was found.
-        again: those that were tried again.
+        given: the seconds that each value had when it was last tried.
+        until: when no further value is tried, until the best plan is known; None for never.
     """
 
     def __init__(
@@ -107,46 +110,72 @@ class _Bisection:
         self.results: dict[int, Result] = {}
         self.problems: dict[int, Problem] = {}
         self.undecided: set[int] = set()
-        self.again: set[int] = set()
+        self.given: dict[int, float] = {}
+        self.until = None if limit is None else self.began + limit * SHARE
 
-    def run(self) -> None:
-        """Try values until the two are neighbours, or the time is over."""
-        for value in (self.low, self.high):
+    def run(self) -> Result:
+        """Try values until the two are neighbours, or the time is over; return the best plan for the largest."""
+        self.bisect()
+        known, result = self.fits, self.best()
+        if self.limit is not None and self.left > LEAST_SECONDS:
+            self.until = self.began + self.limit
+            self.bisect()
+            if self.fits is None or self.fits != known:
+                result = self.best(again=True)
+        return replace(result, time={**result.time, "total": monotonic() - self.began})
+
+    def bisect(self) -> None:
+        """Try values until the two are neighbours, or the round is over."""
+        while not self.over and (value := self.next_value()) is not None:
             self.try_value(value)
-            if self.fits is None or self.fits == self.high:
-                return
-        while not self.over and (middle := self.next_value()) is not None:
-            self.try_value(middle)
+
+    @property
+    def left(self) -> float:
+        """What is left of the time, in seconds."""
+        return inf if self.limit is None else self.limit - (monotonic() - self.began)
 
     @property
     def over(self) -> bool:
-        """Whether no further value is to be tried."""
-        return self.progress.stopped or (self.limit is not None and monotonic() - self.began > self.limit * SHARE)
+        """Whether no further value is to be tried; the least one always is."""
+        late = self.until is not None and monotonic() > self.until
+        return bool(self.results) and (self.progress.stopped or late)
 
     def next_value(self) -> int | None:
-        """Return the middle of the values below the least that was not decided, or of those above, or that one again.
+        """Return the value to try next; None: there is nothing more to try.
 
-        None: there is nothing more to try.
+        That is the least value, and then the greatest; the middle of the values below the least that was not decided,
+        or of those above; or one that was not decided, where there is more time for it than before.
         """
-        assert self.fits is not None
+        if self.low not in self.results:
+            return self.low
+        if self.fits is not None and self.high not in self.results:
+            return self.high
+        if self.fits is None:
+            return self.low if self.low in self.undecided and self.may_try_again(self.low) else None
         top = self.high + 1 if self.refuted is None else self.refuted
         stuck = sorted(value for value in self.undecided if self.fits < value < top)
         gaps = [(self.fits, stuck[0]), (stuck[-1], top)] if stuck else [(self.fits, top)]
         untried = ((below + above) // 2 for below, above in gaps if above - below > 1)
-        return next(untried, next((value for value in stuck if value not in self.again), None))
+        return next(untried, next((value for value in stuck if self.may_try_again(value)), None))
+
+    def seconds_for(self, value: int) -> float | None:
+        """Return what a value may take of the time; None for as long as it likes."""
+        if self.until is None:
+            return None
+        return max(LEAST_SECONDS, (self.until - monotonic()) * (RETRY if value in self.undecided else EACH))
+
+    def may_try_again(self, value: int) -> bool:
+        """Return whether there is more time for a value than it had."""
+        return (self.seconds_for(value) or 0.0) > self.given[value]
 
     def try_value(self, value: int) -> None:
         """Look for a plan of a value, or for a proof that there is none."""
         self.problems[value] = self.problem_at(value)
-        seconds = None
-        if self.limit is not None:
-            left = self.limit * SHARE - (monotonic() - self.began)
-            seconds = max(LEAST_SECONDS, left * (RETRY if value in self.undecided else EACH))
-        result = self.solved(value, seconds, first=True)
+        seconds = self.seconds_for(value)
+        self.given[value] = inf if seconds is None else seconds
+        result = self.any_plan(value, seconds)
         self.results[value] = result
-        if value in self.undecided:
-            self.again.add(value)
-            self.undecided.discard(value)
+        self.undecided.discard(value)
         if result.plan is not None:
             self.fits = value if self.fits is None else max(self.fits, value)
         elif result.infeasibility is not None:
@@ -157,15 +186,11 @@ class _Bisection:
             decided = "does not fit" if result.infeasibility is not None else "not decided"
             self.told(value, "fits" if result.plan is not None else decided)
 
-    def solved(self, value: int, seconds: float | None, *, first: bool, start: Plan | None = None) -> Result:
-        """Return the answer for a value; *first*: any plan will do."""
+    def any_plan(self, value: int, seconds: float | None) -> Result:
+        """Return the answer for a value, with any plan."""
         problem, heading = self.problems[value], f"{self.param} = {value:,}"
-        if not first:
-            return solve(problem, self.method, time_limit=seconds, progress=self.progress, start=start, **self.options)
         inner = Stage(self.progress, problem.objective, heading, lambda _: inner.stop())
-        return solve(
-            replace(problem, target=None), self.method, time_limit=seconds, progress=inner, start=start, **self.options
-        )
+        return solve(replace(problem, target=None), self.method, time_limit=seconds, progress=inner, **self.options)
 
     def not_monotone(self) -> str:
         """Return why plans of larger values may be none of smaller ones, by the problems that were read."""
@@ -184,13 +209,19 @@ class _Bisection:
             return ""
         return f"{proof.reason}: {', '.join(proof.clash)}" if proof.clash else proof.reason
 
-    def best(self) -> Result:
-        """Return the best plan for the largest value that fits, or the answer to the least."""
+    def best(self, *, again: bool = False) -> Result:
+        """Return the best plan for the largest value that fits, or the answer to the least.
+
+        *again*: other values than this one were reported on before.
+        """
         value = self.low if self.fits is None else self.fits
-        known = self.results[value]
-        problem = self.problems[value]
-        if known.plan is None or self.progress.stopped:
-            return replace(known, time={**known.time, "total": monotonic() - self.began}).of(problem)
-        left = None if self.limit is None else max(LEAST_SECONDS, self.limit - (monotonic() - self.began))
-        result = self.solved(value, left, first=False, start=known.plan)
-        return replace(result, time={**result.time, "total": monotonic() - self.began}).of(problem)
+        known, problem = self.results[value], self.problems[value]
+        least = 0.0 if again else LEAST_SECONDS
+        if known.plan is None or self.progress.stopped or max(self.left, least) <= 0:
+            return known.of(problem)
+        seconds = None if self.limit is None else max(self.left, least)
+        progress = self.progress
+        if again:
+            progress = Stage(self.progress, problem.objective, f"{self.param} = {value:,}")
+        found = solve(problem, self.method, time_limit=seconds, progress=progress, start=known.plan, **self.options)
+        return found.of(problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -16,8 +17,10 @@ from mtpp_dsl.core.contracts.limits import Progress
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.schemas import answer_schema
 from mtpp_dsl.solving.answers.claims import false_claims
+from mtpp_dsl.solving.drivers import largest as driver
 
 SPEC = """mtpp 1
 param seq: int = 8
@@ -112,7 +115,42 @@ def test_a_stopped_search_keeps_what_it_has() -> None:
     assert result.largest is not None
     assert result.plan is not None
     assert (result.largest.value, result.largest.refuted, result.largest.proved) == (1, 10_000, False)
-    assert "nothing is known of the values up to 9,999" in result.largest.in_words()
+    assert "which is proved; 2 to 9,999 are undecided" in result.largest.in_words()
+
+
+@pytest.mark.parametrize(
+    ("needs", "fits", "words"),
+    [
+        (1.4, 4, "seq = 4 fits, and 5 does not, which is proved"),
+        (1.4, 5, "seq = 5 fits, and 6 does not, which is proved"),
+        (9.0, 5, "seq = 4 fits, and 6 does not, which is proved; 5 is undecided"),
+    ],
+)
+def test_time_that_is_left_goes_to_open_values(
+    needs: float, fits: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decide seq = 5 only with more seconds than the bisection has, by a clock that moves as this test says."""
+    clock, read = [0.0], mtpp_dsl.read("param seq: int = 1 graph { node a (work = 1 s, params = seq * 1 B) } "
+                                       "device d (memory = 9 B) interconnect shared (bandwidth = 1 B/s) "
+                                       "minimize bottleneck constraint memory")  # fmt: skip
+    plan, none = (mtpp_dsl.solve(read.problem(seq=seq)) for seq in (1, 10))
+
+    def solve(problem: Problem, *_: object, time_limit: float, **options: object) -> Result:
+        assert clock[0] + time_limit <= 8.5
+        seq, best = problem.graph.params[0], options.get("start") is not None
+        took = 0.1 if best else min(needs, time_limit) if seq == 5 else 0.8
+        clock[0] += took
+        if not best and seq == 5 and took < needs:
+            return replace(plan, plan=None, bound=None, termination="time_limit")
+        return plan if seq <= fits else none
+
+    monkeypatch.setattr(driver, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(driver, "solve", solve)
+    result = mtpp_dsl.largest(lambda seq: read.problem(seq=seq), "seq", 1, 10, time_limit=8)
+    assert result.largest is not None
+    assert result.largest.in_words().partition("; at the")[0] == words
+    assert result.problem is not None
+    assert result.problem.graph.params[0] == result.largest.value
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
