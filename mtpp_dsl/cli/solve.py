@@ -86,7 +86,8 @@ def solve_and_report(call: SolveCall) -> int:
     method = _method(call)
     if call.pareto is None:
         check_pictures(call, problem, method)
-    tell_warnings(problem)
+    if asked is None:
+        tell_warnings(problem)
     start = None if call.start is None else _start(call, problem, call.start)
     if call.pareto is not None:
         return front_and_report(call, problem, method, limit, _left(limit), gap, start)
@@ -112,6 +113,8 @@ def solve_and_report(call: SolveCall) -> int:
                 files: dict[str, Any] = {"write_model": call.write_model, "checkpoint": call.checkpoint}
                 result = solve(problem, method, start=start, **files, **options)
         listener.search_ended()
+        if asked is not None:  # warnings may name amounts, which are those of the value that is answered
+            tell_warnings(problem)
         result = replace(result, time={"start": start_up, "read": read, **result.time, "total": elapsed()})
         written = _report(call, problem, result)
         if result.termination == "error":

@@ -18,9 +18,11 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.exchange.model.model_json import write
 from mtpp_dsl.schemas import answer_schema
 from mtpp_dsl.solving.answers.claims import false_claims
 from mtpp_dsl.solving.drivers import largest as driver
+from tests.small_models import llama
 
 SPEC = """mtpp 1
 param seq: int = 8
@@ -173,6 +175,21 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         wrong = {**data, "largest": {**data["largest"], **change}}
         assert any(line.startswith("largest.") for line in false_claims(problem, wrong, Plan.from_json(problem, data)))
     assert run(["solve", str(spec), "--largest", "seq=9000..10000", "--quiet"]) == 3
+
+
+def test_warnings_are_those_of_the_value_that_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(llama(2), tmp_path / "m.json")
+    spec = tmp_path / "spec.mtpp"
+    spec.write_text(
+        'param batch: int = 1 graph from "m.json" (batch = batch) device d[2] (memory = 1 GB) '
+        "time v on d = 1 ms for v in nodes for d in devices interconnect shared (bandwidth = 1 GB/s) "
+        "minimize bottleneck constraint memory",
+        encoding="utf-8",
+    )
+    assert run(["solve", str(spec), "--largest", "batch=1..4", "--method", "single-device"]) == 0
+    warned = capsys.readouterr().err
+    assert warned.count("W409") == 1
+    assert next(said for said in mtpp_dsl.load(spec, batch=4).warnings if "W409" in said) in warned
 
 
 @pytest.mark.parametrize(
