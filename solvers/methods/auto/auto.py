@@ -42,9 +42,7 @@ class Auto(MethodBase):
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why none of the methods behind it can honour the problem, or is installed; None if one can."""
-        from mtpp_dsl.solvers.methods.auto.steps import first_refusal
-
-        return first_refusal(_run_of(problem)(problem, Limits(), Progress()).methods(), problem)
+        return _run_of(problem)(problem, Limits(), Progress()).refusal()
 
     def outline(self, problem: Problem) -> tuple[str, ...]:
         """Return the names of the methods that the problem would be given to, in their order, without any work.

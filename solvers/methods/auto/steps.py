@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, Self
 
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Method, refusal
@@ -16,6 +17,7 @@ from mtpp_dsl.core.plans.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import even_split
 from mtpp_dsl.solvers.methods.auto.reasons import WHY
+from mtpp_dsl.solvers.methods.auto.stricter import left_out, search_stricter, stricter_ones
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
@@ -104,13 +106,41 @@ class AutoSteps(ABC):
         yield from self.searches()
         yield from self.models()
 
+    def refusal(self) -> str | None:
+        """Return why nothing behind these steps can be used, with the reason of the last; None where something can.
+
+        Where no method takes the problem, one that takes a stricter one will do.
+        """
+        reason = first_refusal(self.methods(), self.problem)
+        return None if reason is None or self.in_place is not None else reason
+
+    @cached_property
+    def in_place(self) -> Self | None:
+        """The same steps for the first stricter problem, where a method takes that; None where none does."""
+        for strict in stricter_ones(self.problem):
+            steps = type(self)(strict, self.limits, Progress())
+            return steps if first_refusal(steps.methods(), strict) is None else None
+        return None
+
+    def search_in_place(self) -> None:
+        """Where no method takes the problem, search plans of stricter problems for the rest of the time."""
+        if self.closed or first_refusal(self.methods(), self.problem) is None or self.in_place is None:
+            return
+        if self.told is not None:
+            self.tells(*self.in_place.outline())
+            return
+        self.notes.append(f"no method takes this problem as it is: {left_out(self.problem)}")
+        run, limits = type(self), self.limits.within(self.limits.remaining, start=None)
+        first = 0.5 if self.progress.plan is None else 1.0
+        search_stricter(self.problem, limits, self.progress, lambda *call: run(*call).result(), first)
+
     def require_one(self) -> None:
         """Raise if nothing behind these steps can be used, with the solver that is asked for.
 
         Raises:
             Refused: with the reason of the last.
         """
-        reason = first_refusal(self.methods(), self.problem)
+        reason = self.refusal()
         if reason is not None:
             raise Refused(f"auto has nothing that can solve this with solver {self.limits.solver}: {reason}")
 
@@ -217,6 +247,7 @@ class AutoSteps(ABC):
 
     def answer(self) -> Result:
         """Return the best of what the steps found."""
+        self.search_in_place()
         progress, ended = self.progress, self.ended
         if self.limits.solver != Limits().solver and not self.used:
             self.notes.append(f"--solver {self.limits.solver} was not used: no model had to be solved")

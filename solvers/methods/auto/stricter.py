@@ -58,6 +58,16 @@ def stricter(problem: Problem) -> Iterator[Problem]:
         yield replace(less, devices=tuple(devices), constraints=(*less.constraints, *([rule] if rule else [])))
 
 
+def left_out(problem: Problem) -> str:
+    """Return which plans of *problem* no stricter one has, in words."""
+    said = []
+    if problem.uneven_workspace:
+        said.append("keep the largest workspace free, on every device or on one")
+    if problem.prefetches:
+        said.append("pay for streaming after the work")
+    return f"only plans were searched that {' and '.join(said)}"
+
+
 def _with_workspace(problem: Problem, workspace: float) -> Problem:
     """Return the problem with the same workspace for all nodes."""
     graph = problem.graph
@@ -82,16 +92,17 @@ def search_stricter(
     limits: Limits,
     progress: Progress,
     run: Callable[[Problem, Limits, Progress], Result],
+    first: float = 0.5,
 ) -> None:
-    """Have *run* search stricter problems until one of them has a plan, within *limits*."""
-    for number, strict in enumerate(_possible(problem)):
+    """Have *run* search stricter problems until one of them has a plan, within *limits*, of which one takes *first*."""
+    for number, strict in enumerate(stricter_ones(problem)):
         if number and (progress.plan is not None or limits.remaining <= 0 or progress.stopped):
             return
-        share = 1.0 if number else 0.5
+        share = 1.0 if number else first
         run(strict, limits.within(share * limits.remaining, start=None), PlansAlone(problem, progress))
 
 
-def _possible(problem: Problem) -> Iterator[Problem]:
+def stricter_ones(problem: Problem) -> Iterator[Problem]:
     """Yield those stricter problems that can be made."""
     try:
         yield from stricter(problem)

@@ -50,7 +50,8 @@ class Starts:
         for kind in (one for one in found if isinstance(one, type)):
             monkeypatch.setattr(kind, "solve", self._solver(), raising=False)
         # of a stricter problem auto is run anew, aside and in little time
-        monkeypatch.setattr("mtpp_dsl.solvers.methods.auto.bottleneck.search_stricter", lambda *_: None)
+        for module in ("bottleneck", "steps"):
+            monkeypatch.setattr(f"mtpp_dsl.solvers.methods.auto.{module}.search_stricter", lambda *_: None)
         for module in (run, steps):
             monkeypatch.setattr(module, "run_together", _one_after_another)
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 import mtpp_dsl
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.core.constraints import Separate
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
@@ -101,3 +102,52 @@ def test_slices_come_first_where_time_is_short(monkeypatch: pytest.MonkeyPatch) 
     result = Auto().solve(problem, Limits(time=4.9, threads=1), Progress())
     assert result.plan is not None
     assert verify(problem, result.plan) == []
+
+
+def on_links(params: list[int], workspace: list[int], memory: int) -> Problem:
+    """Return a problem of single phases on links, which no method takes where workspaces differ."""
+    nodes = "".join(
+        f"node v{i} (work = {{a: {3 + i} ms, b: {1 + i % 2} ms}}, output = 4 MB, params = {size} MB, "
+        f"workspace = {used} MB)\n"
+        for i, (size, used) in enumerate(zip(params, workspace, strict=True))
+    )
+    return mtpp_dsl.load(f"""phase a, b (weight = 2)
+    graph {{ {nodes} edge {" -> ".join(f"v{i}" for i in range(len(params)))} }}
+    device d[{len(params)}] (memory = {memory} MB)
+    interconnect links (bandwidth = 1 GB/s)
+    minimize bottleneck(a) + bottleneck(b)
+    constraint memory
+    constraint stages
+    """)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("params", "workspace", "memory", "found"),
+    [
+        ([40, 40, 40], [9, 30, 12], 120, True),  # with the largest kept free on every device
+        ([60, 40, 40], [9, 30, 9], 82, True),  # on one of them
+        ([60, 40, 45], [9, 30, 25], 82, False),  # neither, though there is a plan
+    ],
+)
+def test_auto_searches_them_where_nothing_takes_what_is_asked(
+    params: list[int], workspace: list[int], memory: int, found: bool
+) -> None:
+    problem = on_links(params, workspace, memory)
+    best = min(cost_of(problem, plan) for plan in plans(problem) if not verify(problem, plan))
+    assert Auto().accepts(problem) is None
+    assert "annealing" in Auto().outline(problem)
+    answer = mtpp_dsl.solve(problem, time_limit=5.0, threads=1)
+    assert answer.infeasibility is None
+    assert (answer.plan is not None) == found
+    assert answer.bound is not None
+    assert answer.bound.cost <= best * (1 + 1e-9)
+    assert "only plans were searched that keep the largest workspace free" in answer.notes[0]
+    if answer.plan is not None and answer.cost is not None:
+        assert verify(problem, answer.plan) == []
+        assert answer.cost >= best * (1 - 1e-9)
+
+
+def test_what_stricter_problems_do_not_help_with_is_refused_with_the_reason_of_the_problem() -> None:
+    problem = on_links([40, 40], [9, 30], 100)
+    apart = problem.with_constraints([*problem.constraints, Separate(nodes=(0, 1))])
+    assert "single phases on links" in (Auto().accepts(apart) or "")
