@@ -331,6 +331,18 @@ def test_who_honours_what(section: str, first: str, interconnect: str, rule: str
     assert (find_method("auto").accepts(problem) is None) == bool(able)
 
 
+@pytest.mark.parametrize("first", ["acyclic", "memory", "colocate", "separate", "pin", "forbid", "label"])
+def test_who_honours_what_on_links(first: str) -> None:
+    """The table of constraints says of a method that refuses one of bottlenecks on links where it takes it."""
+    table = (DOCS / "language.md").read_text(encoding="utf-8").partition("\n## Constraints\n")[2]
+    row = next(line for line in table.splitlines() if re.match(rf"\| `?{first}\b", line)).split("|")[-2]
+    problem = mtpp_dsl.load(SPEC.format("links", CONSTRAINTS[first]))
+    for name in ("exact", "ideals", "annealing"):
+        if f"`{name}`" in row:
+            refused = find_method(name).accepts(problem) is not None
+            assert (f"`{name}` on `shared` and `host`" in row) == refused, name
+
+
 @pytest.mark.parametrize("name", BUILTIN[GENERATORS])
 def test_generators_are_described(name: str) -> None:
     """Every parameter of a generator is listed with its default."""

@@ -78,7 +78,7 @@ SITUATIONS = (
         ("configuration",),
     ),
     Situation(
-        "nodes to `separate`",
+        "nodes to `separate`, on `shared` or `host`",
         SHARED + "constraint separate layer[0], layer[1]\n",
         ("annealing",),
         ("annealing",),
