@@ -73,7 +73,7 @@ class Labels(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room to work in; between calls all but ``stamp`` is as at the beginning.
+    """Room to work in; between calls all but ``stamp``, ``turn`` and ``next`` is as at the beginning.
 
     Attributes:
         stamp: [ideals] the search that last came by, and [0] of ``turn`` its number.
@@ -95,6 +95,7 @@ class Scratch(NamedTuple):
         logged: see above.
         memory: see above.
         log: [changes, 3] what is changed, which, and its value before.
+        next: [1] the label of the ideal to go on with; -1 for its first.
     """
 
     stamp: Ints
@@ -115,6 +116,7 @@ class Scratch(NamedTuple):
     logged: Ints
     memory: Floats
     log: Ints
+    next: Ints
 
 
 def _extend(
@@ -139,10 +141,14 @@ def _extend(
     buckets = len(labels.bucket)
     most = len(labels.parent)
     while source < last and budget > 0:
-        # Every split of the ideal that is alive is extended.
-        x = labels.head[source]
+        # Every split of the ideal that is alive is extended, from where the last call ran out of its budget.
+        x = room.next[0] if room.next[0] >= 0 else labels.head[source]
+        room.next[0] = -1
         low = steps.first[source]
         while x >= 0:
+            if budget <= 0:
+                room.next[0] = x
+                return source
             if labels.dead[x]:
                 x = labels.following[x]
                 continue
@@ -328,13 +334,18 @@ def _extend(
                                     h = d if room.member[loads.producer[t]] else room.home[t]
                                     code = (code * 31 + h + 1) % 72_057_594_037_927_931
                             code %= buckets
-                            other = labels.bucket[code]
+                            other, previous = labels.bucket[code], -1
                             while other >= 0:
-                                same = (
-                                    labels.ideal[other] == j
-                                    and labels.used[other] == new_used
-                                    and labels.dead[other] == 0
-                                )
+                                budget -= 1
+                                after = labels.equal[other]
+                                if labels.dead[other]:  # never to be compared with again
+                                    if previous < 0:
+                                        labels.bucket[code] = after
+                                    else:
+                                        labels.equal[previous] = after
+                                    other = after
+                                    continue
+                                same = labels.ideal[other] == j and labels.used[other] == new_used
                                 if same and relaxed:
                                     good = False
                                     break
@@ -381,7 +392,7 @@ def _extend(
                                         break
                                     if better:
                                         labels.dead[other] = 1
-                                other = labels.equal[other]
+                                previous, other = other, after
                             # Store the new split, and what it has to remember: the loads of the homes of live tensors,
                             # and where these are.
                             if not good:

@@ -11,8 +11,8 @@ from mtpp_dsl.solvers.algorithms.homes.extend import EXTEND, IdealSteps, Labels,
 from mtpp_dsl.solvers.algorithms.homes.shipping import Loads, Shipping, whole_loads
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 
-CHUNK = 3_000_000
-"""Supernodes tried between two looks at the clock."""
+CHUNK = 300_000
+"""Supernodes tried, and splits compared with, between two looks at the clock."""
 FIRST_STEP, LAST_STEP = 0.005, 0.08
 """The first target is above the bound by this share; the next by twice that, and so on, up to the latter: far above the
 best split there are far more splits."""
@@ -198,6 +198,7 @@ class HomeSearch:
             logged=zeros(depth),
             memory=np.zeros(depth),
             log=zeros(2 * (1 + min(widest, self._channels)) * (tensors + 1), 3),
+            next=np.full(1, -1, np.int64),
         )
 
 
