@@ -162,9 +162,9 @@ def _classes(problem: Problem) -> Ints:
 def _shared_channels(problem: Problem, *, all_of_them: bool = False) -> tuple[list[int], Bools]:
     """Return the channels whose load may be more than that of every device, and which devices send and receive in turn.
 
-    A channel of which all shipments leave one device, or reach one, is no busier than that device. So is the uplink of
-    a device, of half duplex, unless transfers overlap work: then the device sends and receives in turn. Where all
-    shipments go between two devices, only one of the directions is used by devices in an order.
+    A channel of which all shipments leave one device, or reach one, is no busier than that device, unless it is slower.
+    So is the uplink of a device, of half duplex, unless transfers overlap work: then the device sends and receives in
+    turn. Where all shipments go between two devices, only one of the directions is used by devices in an order.
     """
     net, k = problem.network, problem.k
     pairs: list[set[tuple[int, int]]] = [set() for _ in net.channels]
@@ -175,12 +175,21 @@ def _shared_channels(problem: Problem, *, all_of_them: bool = False) -> tuple[li
     half = np.zeros(k, np.bool_)
     shared = []
     for c, used in enumerate(pairs):
+        takes = 1.0 / float(net.bandwidth[c])
+        sends = {pair for pair in used if net.out_inverse[pair] >= takes}
+        receives = {pair for pair in used if net.in_inverse[pair] >= takes}
         ends = {frozenset(pair) for pair in used}
-        if min(len({d for d, _ in used}), len({e for _, e in used}), len(ends)) <= 1:
+        if (
+            (sends == used and len({d for d, _ in used}) <= 1)
+            or (receives == used and len({e for _, e in used}) <= 1)
+            or (sends | receives == used and len(ends) <= 1)
+        ):
             continue
-        common = frozenset.intersection(*ends)
+        common = [
+            x for x in range(k) if all((d == x and (d, e) in sends) or (e == x and (d, e) in receives) for d, e in used)
+        ]
         if common and isinstance(problem.interconnect, Tree):
-            half[list(common)] = net.overlap == "full"
+            half[common] = net.overlap == "full"
             continue
         shared.append(c)
     return (shared if all_of_them else shared[:MOST_CHANNELS]), half
