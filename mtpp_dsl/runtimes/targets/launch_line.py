@@ -90,7 +90,9 @@ def read_line(text: str) -> LaunchLine:
     if not any(word.partition("=")[0] in _OPTIONS for word in bare.split()):
         alone = _BARE.fullmatch(bare)
         if alone is None:
-            raise UsageError("there is no list of shares: -ts 24,24,23,10, or the list alone")
+            raise UsageError(
+                "there are no counts of items in it: write a launch line, or a count for each GPU, such as 3,2 for two"
+            )
         return LaunchLine(_shares([alone[1]]), None)
     given: dict[str, list[str]] = {}
     overrides: list[Override] = []

@@ -271,12 +271,25 @@ class LlamaCpp(Stages):
                 *[0] * (problem.k - host - 1),
             ]
         if shares is None:
-            raise UsageError("there is no list of shares: -ts 24,24,23,10, or the list alone")
+            raise self._without_shares(problem, total, offloaded, host)
         check_stages(len(shares) + host, problem.k)
         counts = [int(share) for share in shares]
         if counts != shares or sum(counts) != offloaded:
             raise self._other_sum(shares, total, offloaded)
         return [*([total - offloaded] if host else []), *counts]
+
+    def _without_shares(self, problem: Problem, total: int, offloaded: int, host: int) -> UsageError:
+        """Return the complaint about a line without shares, with some for these GPUs; *host*: how many CPUs."""
+        gpus = [problem.devices[d].name for d in self.devices(problem)[host:]]
+        if not gpus:
+            return UsageError(f"the spec has no GPU for the {offloaded} items that -ngl puts on one: say -ngl 0")
+        homes = placed([1.0] * len(gpus), total - 1, offloaded)
+        counts = ",".join(str(homes.count(d)) for d in range(len(gpus)))
+        return UsageError(
+            f"nothing says how many items each GPU has, and llama.cpp would ask how much memory is free on each. Write "
+            f"a count for each of {', '.join(gpus)}, which add up to {offloaded}, as the output is an item too: "
+            f"-ts {counts}"
+        )
 
     def _other_sum(self, shares: list[float], total: int, offloaded: int) -> UnsoundSplit:
         made = placed(shares, total - 1, offloaded)

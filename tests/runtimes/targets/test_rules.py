@@ -92,6 +92,18 @@ def test_llama_cpp_is_read_with_its_last_item(text: str, expected: tuple[int, ..
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-ngl 99 --cpu-moe", r"for each of gpu\[0\], gpu\[1\], which add up to 5, .*: -ts 3,2$"),
+        ("hello, world", "there are no counts of items in it: write a launch line, or a"),
+    ],
+)
+def test_llama_cpp_says_which_shares_are_missing(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        LlamaCpp().read(text, of_layers(4, 2))
+
+
+@pytest.mark.parametrize(
     ("written", "stages"),
     [
         ("Et*27|t*33|t*20L", ["E" + "t" * 27, "t" * 33, "t" * 20 + "L"]),
