@@ -27,6 +27,7 @@ from mtpp_dsl.core.constraints import (
     ExclusiveLinks,
     Finish,
     Forbid,
+    InOrder,
     Linear,
     Load,
     Makespan,
@@ -72,6 +73,7 @@ def assert_said(problem: Problem) -> None:
     """Assert that the spec of a problem says it, and so does the spec of what was read."""
     text = problem.to_spec()
     again = mtpp_dsl.load(text)
+    assert again.to_spec() == text
     assert not [*differences(problem, again)], text
     assert not [*differences(again, mtpp_dsl.load(again.to_spec()))], text
 
@@ -238,6 +240,17 @@ def test_every_constraint() -> None:
     batch = Objective("throughput", batch=4, chunk=2, transfer="per_input")  # type: ignore[arg-type]
     sizes = [BatchSizes(sizes=(2, 4), devices=(0,)), BatchSizes(sizes=(2, 4))]
     assert_said(Problem.create(base.graph, base.devices, links, batch, sizes))
+
+
+def test_sets_are_said_in_one_order() -> None:
+    """Two problems whose sets are named in another order say the same; stages are no set."""
+    base = small()["chain"]
+    one, two = (base.with_constraints([Pin(nodes=v, devices=d)]) for v, d in (((2, 0), (1, 0)), ((0, 2), (0, 1))))
+    assert one.to_spec() == two.to_spec() == mtpp_dsl.load(one.to_spec()).to_spec()
+    one, two = (base.with_constraints([Contiguous(devices=d), Colocate(nodes=d)]) for d in ((0, 1), (1, 0)))
+    assert one.to_spec() == two.to_spec()
+    one, two = (base.with_constraints([InOrder(devices=d)]) for d in ((0, 1), (1, 0)))
+    assert one.to_spec() != two.to_spec()
 
 
 def test_constraints_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:

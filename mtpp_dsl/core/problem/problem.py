@@ -168,10 +168,11 @@ class Problem(MemoryLimits, Picklable):
         )
 
     def to_spec(self) -> str:
-        """Return a spec that says what this problem is, formatted; reading it gives an equal problem.
+        """Return a spec that says what this problem is, formatted; reading it gives a problem that says the same.
 
-        Equal are the graph, the devices, what joins them, all times, the objectives and the constraints. Where it came
-        from, and what was warned of, is not said.
+        The same are the graph, the devices, what joins them, all times, the objectives and the constraints. Where it
+        came from, and what was warned of, is not said. ``==`` tells objects apart: two problems say the same where
+        their specs are equal.
 
         Raises:
             UsageError: the problem has what no spec can say; says what.

@@ -287,9 +287,9 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
         case c.Shard():
             return _shard(problem, rule)
         case c.Colocate() | c.Separate():
-            return f"{rule.keyword} {_nodes(problem, rule.nodes)}"
+            return f"{rule.keyword} {_nodes(problem, sorted(rule.nodes))}"
         case c.Pin() | c.Forbid():
-            return f"{rule.keyword} {_nodes(problem, rule.nodes)}{_on(problem, rule.devices)}"
+            return f"{rule.keyword} {_nodes(problem, sorted(rule.nodes))}{_on(problem, rule.devices)}"
         case c.Subgraphs():
             return f"subgraphs at most {rule.most}" + _on(problem, rule.devices)
         case c.ExclusiveLinks():
@@ -304,14 +304,14 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
             return f"repeat up to {rule.most}{_on(problem, rule.devices)}"
         case c.Replicate():
             some = rule.devices is not None and len(rule.devices) < problem.k
-            where = named(problem.devices[d].name for d in rule.devices or ()) if some else "devices"
+            where = named(problem.devices[d].name for d in sorted(rule.devices or ())) if some else "devices"
             return f"replicate {where} up to {rule.most}" + _options_besides(sync=(rule.sync, None))
         case c.Robust():
             return f"robust up to {rule.most}" + option_list({"deviation": percent(rule.share)} if rule.share else {})
         case c.Copies():
             return f"copies up to {rule.most}" + _options_besides(share=(rule.share, "any"))
         case c.InOrder():
-            return "stages" + _on(problem, rule.devices) + _options_besides(empty=(rule.empty, "allowed"))
+            return "stages" + _in_order(problem, rule.devices) + _options_besides(empty=(rule.empty, "allowed"))
         case c.BreakSymmetry():
             return f"break symmetry by {rule.by}" + _options_besides(scope=(rule.scope, "both"))
         case CustomConstraint():
@@ -321,7 +321,8 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
 
 def _shard(problem: Problem, rule: c.Shard) -> str:
     """Return what stands behind the word ``constraint`` of nodes that may be split over devices."""
-    where = "devices" if rule.devices is None else named(problem.devices[d].name for d in rule.devices)
+    some = rule.devices is not None and len(rule.devices) < problem.k
+    where = named(problem.devices[d].name for d in sorted(rule.devices or ())) if some else "devices"
     pairs = zip(rule.by, rule.speedup, strict=False)
     faster = ", ".join(f"{t}: {value(speed)}" for t, speed in pairs if speed != t)
     return f"shard {where} by [{', '.join(map(str, rule.by))}]" + (f" (speedup = {{{faster}}})" if faster else "")
@@ -338,6 +339,10 @@ def _nodes(problem: Problem, nodes: Iterable[int]) -> str:
 
 
 def _on(problem: Problem, devices: tuple[int, ...] | None) -> str:
+    return _in_order(problem, None if devices is None else tuple(sorted(devices)))
+
+
+def _in_order(problem: Problem, devices: tuple[int, ...] | None) -> str:
     return "" if devices is None else f" on {named(problem.devices[d].name for d in devices)}"
 
 
@@ -353,7 +358,7 @@ def _custom(problem: Problem, rule: CustomConstraint) -> str:
     texts = [name for name, option in rule.options.items() if option.kind in ("text", "word")]
     sets = ", ".join(f"[{_nodes(problem, nodes)}]" for nodes in text.sets)
     members = f" {sets}" if sets else ""
-    return f"{rule.keyword}{members}{_on(problem, text.devices)}{option_list(options, texts=texts)}"
+    return f"{rule.keyword}{members}{_in_order(problem, text.devices)}{option_list(options, texts=texts)}"
 
 
 def _target(problem: Problem) -> Iterator[str]:
