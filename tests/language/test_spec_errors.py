@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mtpp_dsl.core.errors import SpecError, UsageError
 from mtpp_dsl.core.text.source import Diagnostic
-from mtpp_dsl.language.lowering.lower import load
+from mtpp_dsl.language.lowering.lower import load, read
 
 HEAD = """
 graph {
@@ -400,3 +401,9 @@ def test_the_network_between_groups_has_a_place_and_units() -> None:
     (diagnostic,) = caught.value.diagnostics
     assert "is 12.5 GB/s; it must be more than zero, and at most 10 GB/s" in diagnostic.message
     assert diagnostic.span.place == "<text>:3"
+
+
+@pytest.mark.parametrize("reader", [load, read])
+def test_an_empty_path_is_called_empty(reader: Callable[[str], object]) -> None:
+    with pytest.raises(UsageError, match="the path of the spec is empty"):
+        reader("")

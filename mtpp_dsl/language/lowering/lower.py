@@ -13,7 +13,7 @@ from mtpp_dsl.core.base.files import Folders, folders_of, hashing
 from mtpp_dsl.core.base.interpreter import uncollected
 from mtpp_dsl.core.base.spec_limits import check_table
 from mtpp_dsl.core.base.units import NONE
-from mtpp_dsl.core.errors import ConstraintError, DeviceError, MtppError, SpecError
+from mtpp_dsl.core.errors import ConstraintError, DeviceError, MtppError, SpecError, UsageError
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import OneMore
@@ -56,7 +56,7 @@ def load(
 
     Raises:
         SpecError: with every error found, each in its place.
-        UsageError: the file is missing or unreadable.
+        UsageError: the file is missing or unreadable, or its path empty.
     """
     return _read(spec, search).problem(params, graph=graph, scenario=scenario)
 
@@ -83,7 +83,7 @@ def analyse(
         scenario: the name of the spec's scenario that counts.
 
     Raises:
-        UsageError: the file is missing or unreadable.
+        UsageError: the file is missing or unreadable, or its path empty.
     """
     by_path = {os.path.realpath(path): text for path, text in (texts or {}).items()}
     return _read(spec, search, by_path).analyse(params, graph=graph, scenario=scenario)
@@ -99,7 +99,7 @@ def read(spec: str | os.PathLike[str], search: Folders = (), *, folder: Path | N
 
     Raises:
         SpecError: with every error of the syntax, each in its place.
-        UsageError: the file is missing or unreadable.
+        UsageError: the file is missing or unreadable, or its path empty.
     """
     parsed = _read(spec, search, within=folder)
     if parsed.parsed.diagnostics:
@@ -119,6 +119,8 @@ def _read(
     elif isinstance(spec, str) and ("\n" in spec or "{" in spec):
         source, folder, path = Source("<text>", spec), within or Path(), None
     else:
+        if not os.fspath(spec):
+            raise UsageError("the path of the spec is empty: give a file, or the text of a spec")
         path = Path(spec)
         folder = path.parent
     with hashing() as hashes:
