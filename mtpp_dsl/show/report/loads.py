@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
+import numpy as np
 from rich.text import Text
 
 from mtpp_dsl.core.base.units import counted, format_quantity
@@ -52,11 +54,12 @@ def loads(problem: Problem, plan: Plan, evaluation: Evaluation, width: int | Non
     for d in (d for d in plan.order or range(problem.k) if d in shown):
         peak = "bold" if evaluation.load[d] >= evaluation.bottleneck * (1 - 1e-9) > 0 else ""
         load = Text(format_quantity(float(evaluation.load[d]), problem.time_unit), peak)
-        used = Text(memory(problem, evaluation, d) if with_memory else "", "dim")
+        used = Text(_kept(problem, evaluation, d) if with_memory else "", "dim")
         nodes = Text(_placed(problem, plan, leads, d, names, sizes), "dim")
         rows.append(ColumnsRow(Text(problem.devices[d].name, peak), partial(_bar, evaluation, d), (load, used), nodes))
     lines = table(rows, width, _BAR, _LEAST_BAR)
-    notes = [Text(others, "dim"), Text(channels(problem, evaluation), "dim"), _legend(evaluation)]
+    said = [others, channels(problem, evaluation), streamed(problem, evaluation)]
+    notes = [*(Text(text, "dim") for text in said), _legend(evaluation)]
     return [*lines, *(line for text in notes for line in wrapped(text, width))]
 
 
@@ -72,6 +75,15 @@ def channels(problem: Problem, evaluation: Evaluation, most: int = 3) -> str:
     ]
     more = f", and {counted(len(busy) - most, 'channel')} with less" if len(busy) > most else ""
     return f"channels: {', '.join(listed)}{more}"
+
+
+def streamed(problem: Problem, evaluation: Evaluation, most: int = 3) -> str:
+    """Return what to say of the parameters that do not fit and are streamed; "" where all fit."""
+    beyond = evaluation.params - problem.overflow_limit
+    order = sorted(np.flatnonzero(beyond > 1e-9 * evaluation.params).tolist(), key=lambda d: -beyond[d])
+    listed = [f"{problem.devices[d].name} {problem.size(float(beyond[d]))}" for d in order[:most]]
+    more = f", and {counted(len(order) - most, 'device')} with less" if len(order) > most else ""
+    return f"streamed: {', '.join(listed)}{more}" if listed else ""
 
 
 def busiest(busy: Sequence[float], width: int | None) -> tuple[set[int], str]:
@@ -102,6 +114,13 @@ def memory(problem: Problem, evaluation: Evaluation, d: int) -> str:
     if reserve:
         used += f" + {problem.size(reserve)}"
     return used if limit is None else f"{used} of {problem.size(limit)}"
+
+
+def _kept(problem: Problem, evaluation: Evaluation, d: int) -> str:
+    """Return the same as :func:`memory`, or where parameters that do not fit are streamed, what these alone take."""
+    if np.isinf(problem.overflow_limit[d]):
+        return memory(problem, evaluation, d)
+    return f"params {memory(problem, replace(evaluation, memory=evaluation.params), d)}"
 
 
 def _placed(

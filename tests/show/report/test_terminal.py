@@ -28,6 +28,25 @@ def test_snapshot(case: str) -> None:
     assert snapshot(case) == (SNAPSHOTS / f"{case}.txt").read_text(encoding="utf-8")
 
 
+def test_what_is_streamed_is_shown_with_what_explains_it() -> None:
+    """Caches and outputs do not count for streaming, so the parameters alone stand beside the memory."""
+    problem = mtpp_dsl.load("""graph {
+      node a (work = 1 ms, params = 9 GB, cache = 2 GB, output = 1 GB)
+      node b (work = 1 ms, params = 3 GB, cache = 2 GB)
+      edge a -> b
+    }
+    device d[2] (memory = 6 GB, reserve = 1 GB)
+    interconnect shared (bandwidth = 1 GB/s, overflow = stream)
+    minimize bottleneck
+    constraint pin a on d[0]
+    constraint pin b on d[1]
+    """)
+    text = "\n".join(line.plain for line in summary(problem, mtpp_dsl.solve(problem, time_limit=10)))
+    assert "params 9 GB + 1 GB of 6 GB" in text
+    assert "params 3 GB + 1 GB of 6 GB" in text
+    assert "streamed: d[0] 4 GB\n" in text
+
+
 def test_every_snapshot_is_a_case() -> None:
     """No file is left over from a case that is gone."""
     assert {path.stem for path in SNAPSHOTS.iterdir()} == set(CASES)
