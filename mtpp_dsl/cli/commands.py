@@ -24,12 +24,31 @@ def without_values(params: list[Any]) -> list[Any]:
     return params
 
 
+def suggest_beginnings(error: Exception, params: list[Any]) -> None:
+    """Have a complaint about an unknown option name those options that begin with what was typed, if there are any.
+
+    Else it names those that are spelt alike. The class of the complaint is typer's or click's, by their versions.
+    """
+    typed = getattr(error, "option_name", None)
+    if isinstance(typed, str) and hasattr(error, "possibilities"):
+        known = [name for param in params for name in param.opts if name.startswith("--")]
+        error.possibilities = [name for name in known if name.startswith(typed)] or error.possibilities
+
+
 class Group(TyperGroup):
     """A group of commands, whose help shows flags without a value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options of the group."""
         return without_values(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            suggest_beginnings(error, self.get_params(ctx))
+            raise
 
 
 class Folding(TyperCommand):
@@ -53,7 +72,11 @@ class Folding(TyperCommand):
                     param.hidden = False
             self.epilog = None
             args = ["--help"]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            suggest_beginnings(error, self.get_params(ctx))
+            raise
 
 
 def commands_of(app: typer.Typer, panels: Mapping[str, Sequence[str]] | None = None) -> Callable[[Command], Command]:
