@@ -299,6 +299,7 @@ UPWARDS = {  # what a package reaches by name alone, though it is above it or be
     "editor.setup": {""},
     "solving": {"solving.drivers", "solvers.methods.mip", "solvers.runtime.portfolio", "solvers.schedule.list"},
     "solving.answers": {"solvers.proofs", "solvers.proving"},
+    "solving.drivers": {"solvers.algorithms"},
     "solving.plugins": {"", "solvers.methods.mip"},
     "show.explaining": {"solvers.schedule.list"},
     "sweeps.file": {"solvers.reductions"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -108,6 +108,9 @@ class Target(Protocol):
     A class may have ``options``, a mapping from names to the words that they can be given; its objects are then made
     with those that are chosen, by name, and their ``name`` says which, such as "llama-cpp:layer".
 
+    It may also have a method ``first_splits(problem, cost)``, which yields splits for searches to start from; see
+    :func:`first_splits`.
+
     Attributes:
         name: how ``--for``, ``--to`` and ``--format`` call it.
         summary: one line for ``mtpp targets``.
@@ -140,6 +143,23 @@ class Target(Protocol):
             UsageError: it is not of this form, or cannot be read.
         """
         ...
+
+
+def first_splits(target: Target, problem: Problem, cost: Callable[[Split], float]) -> Iterator[Split]:
+    """Yield the splits that *target* offers searches to start from; none where it offers none.
+
+    They begin with simple ones and may go on to what improves the best of them. They may break constraints: whoever
+    takes one checks it, and stops asking when the time is up.
+
+    Args:
+        target: whose limits are among the constraints of the problem.
+        problem: what is asked.
+        cost: returns what a split costs, and inf where it breaks a constraint.
+    """
+    offered: Callable[[Problem, Callable[[Split], float]], Iterator[Split]] | None
+    offered = getattr(target, "first_splits", None)
+    if offered is not None:
+        yield from offered(problem, cost)
 
 
 def target_options(name: str) -> Mapping[str, tuple[str, ...]]:

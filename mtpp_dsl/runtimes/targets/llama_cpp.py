@@ -15,6 +15,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.model.layer_stack import Layout, layout_of
+from mtpp_dsl.runtimes.targets.first_splits import Rooms
 from mtpp_dsl.runtimes.targets.launch_line import LaunchLine, read_line
 from mtpp_dsl.runtimes.targets.layer_counts import MAX_TEXT, comment
 from mtpp_dsl.runtimes.targets.layer_tensors import PARTS, LayerPart, has_experts, parts_of, pattern
@@ -152,6 +153,26 @@ class LlamaCpp(Stages):
             yield from rows_in_order(problem, items, devices, range(len(items) - 1), origin)
         else:
             yield from super().order(problem, items, devices, origin)
+
+    def splits_of(
+        self, problem: Problem, items: StageItems, devices: Sequence[int], counts: Sequence[int]
+    ) -> Iterator[Split]:
+        """Yield splits to start from: the parts of layers with them or else on the fastest device, or on the CPU.
+
+        A part is put where there is room, those of the last layers first.
+        """
+        parts, tower, host = self.parts(problem, self.layout(problem)), tower_of(problem), self._on_host(problem)
+        homes = items.homes(counts, devices)
+        first, cpu = homes[items.nodes[0][0]], devices[:host]
+        for way in ("fast", *(["cpu", "all"] if cpu and parts else [])):
+            rooms = Rooms(problem, homes)
+            if tower:
+                rooms.put(tower, (first, *cpu, first))
+            for part in reversed(parts):
+                own = homes[items.nodes[part.layer][0]]
+                others = rooms.fastest(part.nodes) if way == "fast" else cpu
+                rooms.put(part.nodes, cpu if way == "all" else (own, *others))
+            yield Split(tuple(rooms.device_of[v] for v in range(problem.graph.n)))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a shell script that starts the server; its arguments are the model and, for images, its tower."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,7 @@ from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.library.entries import entries
 from mtpp_dsl.exchange.model.layer_stack import layout_of
+from mtpp_dsl.runtimes.targets.first_splits import first_counts, improving, sizes_of
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,27 @@ class Stages:
                     f"{names[first]} and {names[last]} together: write (…, ties = copy) where the graph is read, or "
                     "leave the constraint out"
                 )
+
+    def first_splits(self, problem: Problem, cost: Callable[[Split], float]) -> Iterator[Split]:
+        """Yield splits to start from: simple counts of items, and what moving some of them between devices improves."""
+        items, devices = self.items(problem), self.devices(problem)
+
+        def made(counts: Sequence[int]) -> Iterator[Split]:
+            if (self.empty or 0 not in counts) and (not self.ends or (counts[0] and counts[-1])):
+                yield from self.splits_of(problem, items, devices, counts)
+
+        weights, work = sizes_of(problem, items.nodes, devices)
+        yield from improving(made, first_counts(problem, weights, devices, work), cost)
+
+    def splits_of(
+        self,
+        problem: Problem,  # noqa: ARG002
+        items: StageItems,
+        devices: Sequence[int],
+        counts: Sequence[int],
+    ) -> Iterator[Split]:
+        """Yield the splits with these counts of items that searches may start from."""
+        yield items.assigned(counts, devices)
 
     def counts(self, problem: Problem, plan: Plan) -> list[int]:
         """Return how many items each device has, in the order of the stages.

@@ -16,6 +16,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.solving.api import solve
 from mtpp_dsl.solving.drivers.stage import Stage
+from mtpp_dsl.solving.drivers.target_starts import first_plan, wants_start
 
 SHARE = 0.75
 """Of the time limit, what the search under the limits of a target takes at most: the rest says what they cost."""
@@ -30,8 +31,10 @@ def solve_under(
 ) -> Result:
     """Solve under the limits of the problem's target, and then without them in what is left of the time.
 
-    The second search keeps to the memories of the devices if the first does, starts from the first one's plan, takes at
-    most three times as long (or 5 s), and its results are in ``target`` of the result alone.
+    ``auto`` starts from the best of the target's first splits where few searches know its limits; if none of them keeps
+    all constraints, all of the time is for the search under the limits. The second search, for which there has to be a
+    plan or a proof that there is none, keeps to the memories of the devices if the first does, starts from the first
+    one's plan, takes at most three times as long (or 5 s), and its results are in ``target`` of the result alone.
 
     Args:
         problem: with a target.
@@ -42,17 +45,23 @@ def solve_under(
     """
     assert problem.target is not None
     began, progress = monotonic(), progress or Progress()
-    own = None if time_limit is None else time_limit * SHARE
+    share = SHARE
+    if options.get("start") is None and progress.plan is None and wants_start(problem, method):
+        options["start"] = first_plan(problem, time_limit)
+        share = 1.0 if options["start"] is None else SHARE
+    own = None if time_limit is None else max(LEAST_SECONDS, time_limit * share - (monotonic() - began))
     result = solve(replace(problem, target=None), method, time_limit=own, progress=progress, **options)
     taken = monotonic() - began
     left = max(LEAST_FREE, AT_MOST * taken)
     left = left if time_limit is None else min(left, time_limit - taken)
-    free = None if progress.stopped else _free(problem, method, result, left, progress, options)
+    sought = result.plan is None and result.infeasibility is None and "plan" in method.gives
+    free = None if progress.stopped or sought else _free(problem, method, result, left, progress, options)
     under = (result.cost, None if result.bound is None else result.bound.cost)
     without = (None, None) if free is None else (free.cost, None if free.bound is None else free.bound.cost)
     notes = result.notes
     if free is None:
-        why = "the search was stopped" if progress.stopped else "there was no time left"
+        why = "no plan was found under them" if sought else "there was no time left"
+        why = "the search was stopped" if progress.stopped else why
         notes = (*notes, f"what the limits of {problem.target.name} cost is not known: {why}")
     better = _other_order(problem, result, free)
     notes = (*notes, better) if better else notes

@@ -18,7 +18,9 @@ from mtpp_dsl.core.plans.target_cost import TargetCost
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.problem.variants import free_of
 from mtpp_dsl.show.report.terminal import summary
+from mtpp_dsl.solving.answers.again import under_target
 from mtpp_dsl.solving.answers.shape import check_shape
+from mtpp_dsl.solving.drivers.target_starts import first_plan
 
 SPEC = """mtpp 1
 graph {
@@ -225,3 +227,48 @@ def test_a_split_that_breaks_a_memory_may_be_better_than_any_sound_one(
     assert "yours is better than any plan that is sound, and runs out of memory on b" in capsys.readouterr().out
     assert run(["validate", "5,3", "--format", "vllm", "--spec", "tight.mtpp"]) == 0
     assert "yours is as fast as the best possible" in capsys.readouterr().out
+
+
+EXPERTS = """mtpp 1
+phase prefill, decode (weight = 64)
+graph {
+  node embed (work = {prefill: 2 ms, decode: 0.02 ms}, params = 1 GB, output = {prefill: 8 MB, decode: 8 kB})
+  node attn[i in 0..4] (work = {prefill: 6 ms, decode: 0.4 ms}, params = 0.5 GB, output = {prefill: 8 MB, decode: 8 kB})
+  node experts[i in 0..4] (work = {prefill: 12 ms, decode: 0.6 ms}, params = 2.5 GB, output = 8 MB, kind = "experts")
+  node head (work = {prefill: 5 ms, decode: 0.5 ms}, params = 1 GB, output = 1 MB)
+  edge embed -> attn[0]
+  edge attn[i] -> experts[i] for i in 0..4
+  edge experts[i] -> attn[i + 1] for i in 0..3
+  edge experts[4] -> head
+}
+device cpu (memory = 64 GB, speed = 0.1)
+device big (memory = 8 GB, speed = 2)
+device small (memory = 5 GB)
+interconnect links (bandwidth = 20 GB/s, latency = 10 us)
+minimize latency
+constraint memory
+"""
+
+
+def test_a_first_plan_keeps_limits_that_few_searches_know() -> None:
+    limited = under_target(mtpp_dsl.load(EXPERTS), "llama-cpp")
+    plan = first_plan(limited, None)
+    assert plan is not None
+    assert mtpp_dsl.verify(limited, plan) == []
+    cost = mtpp_dsl.evaluate(limited, plan).cost
+    assert cost < 0.4 * mtpp_dsl.evaluate(limited, Plan.create(limited, [0] * limited.graph.n)).cost
+    result = mtpp_dsl.solve(limited, time_limit=0.2)
+    assert result.cost is not None
+    assert result.cost <= cost
+
+
+def test_no_time_goes_into_what_limits_cost_while_there_is_no_plan() -> None:
+    """All memories are together .3 GB larger than all nodes, which do not fill them so well."""
+    tight = mtpp_dsl.load(EXPERTS.replace("memory = 64 GB", "memory = 4.3 GB"))
+    limited = under_target(tight, "llama-cpp")
+    assert first_plan(limited, None) is None
+    result = mtpp_dsl.solve(limited, time_limit=0.4)
+    assert result.plan is None
+    assert result.status in {"infeasible", "bound", "unknown"}
+    if result.status != "infeasible":
+        assert "what the limits of llama-cpp cost is not known: no plan was found under them" in result.notes
