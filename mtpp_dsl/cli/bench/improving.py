@@ -155,7 +155,9 @@ def _known(record: BestKnown) -> str:
     parts = [record.status]
     if record.value is not None:
         parts.append(f"{record.objective} {format_quantity(record.value, record.unit)} by {record.found_by}")
-    if record.bound is not None:
+    if record.status == "infeasible":
+        parts.append(f"no plan exists, by {record.bound_by}, {record.proof}")
+    elif record.bound is not None:
         parts.append(f"bound {format_quantity(record.bound, record.unit)} by {record.bound_by}, {record.proof}")
     if record.gap is not None:
         parts.append(f"gap {format_gap(record.gap)}")
@@ -176,6 +178,7 @@ def _show_improved(library: Library, improved: Improved) -> None:
 def _counted(counts: Mapping[str, int]) -> str:
     shown = {
         "optimal": "proved optimal",
+        "infeasible": "proved to have no plan",
         "open": "with a gap",
         "plan": "with a plan alone",
         "bound": "with a bound alone",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf, isinf
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ class Improver:
             self.watcher.ended(run, outcome)
         if outcome.status == "error" and outcome.error.startswith(WRONG_ANSWER):
             self._report(run, outcome.error, None)
-        if outcome.answer is not None and self.promises(run.problem, outcome.value, outcome.bound):
+        bound = inf if outcome.status == "infeasible" else outcome.bound
+        if outcome.answer is not None and self.promises(run.problem, outcome.value, bound):
             self.offer(run, outcome.answer, outcome)
 
     def promises(self, name: str, value: float | None, bound: float | None) -> bool:
@@ -97,14 +99,16 @@ class Improver:
             return True
         if bound is None:
             return False
+        if isinf(bound):
+            return record.status != "infeasible"
         return record.bound is None or record.raises(bound, record.bound) or record.proof == "trusted"
 
     def harvest(self, store: Store, runs: Sequence[Run]) -> None:
         """Offer what a database already holds of *runs*: a process that was killed may not have done so."""
         by_key = {run.key: run for run in runs}
-        columns = store.columns(["key", "value", "bound", "seconds", "ended", "versions"])
-        for key, value, bound, seconds, ended, versions in zip(*columns.values(), strict=True):
-            run = by_key.get(key)
+        columns = store.columns(["key", "status", "value", "bound", "seconds", "ended", "versions"])
+        for key, status, value, bound, seconds, ended, versions in zip(*columns.values(), strict=True):
+            run, bound = by_key.get(key), inf if status == "infeasible" else bound
             answer = store.answer(key) if run is not None and self.promises(run.problem, value, bound) else None
             if run is not None and answer is not None:
                 self.offer(run, answer, RunOutcome("feasible", seconds=seconds, ended=ended, versions=versions))
@@ -153,7 +157,8 @@ def sentence_of(change: RecordChange) -> str:
     if change.plan is not None:
         parts.append(f"value {_step(before.value, after.value, after.unit)} by {after.found_by}")
     if change.certificate is not None:
-        parts.append(f"bound {_step(before.bound, after.bound, after.unit)} by {after.bound_by}, {after.proof}")
+        step = "no plan" if after.status == "infeasible" else f"bound {_step(before.bound, after.bound, after.unit)}"
+        parts.append(f"{step} by {after.bound_by}, {after.proof}")
     gap = "" if after.gap is None else f"; gap {100 * after.gap:.3g} %"
     return f"{after.name}: {', '.join(parts)}{gap}"
 
@@ -205,7 +210,8 @@ class Offer:
             unit=objective.unit(problem.time_unit),
             graph_sha256=graph_sha256(problem),
         )
-        bound = judged_bound(problem, answer) if isinstance(answer.get("bound"), Mapping) else None
+        claims = any(isinstance(answer.get(part), Mapping) for part in ("bound", "infeasible"))
+        bound = judged_bound(problem, answer) if claims else None
         if bound is not None and not proofs and bound.proof != "certificate":
             bound = None
         return cls(base, judged_plan(problem, answer), bound)

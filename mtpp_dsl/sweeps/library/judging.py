@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.text.visible import visible
-from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound
+from mtpp_dsl.solving.answers.proofs import BoundClaim, check_bound, check_infeasible
 from mtpp_dsl.sweeps.library.files import text_of, text_of_plan
 
 CLOSE = 1e-9
@@ -50,7 +50,7 @@ class JudgedBound:
     """A bound, and how well it is founded.
 
     Attributes:
-        value: of the first objective, that no plan can beat.
+        value: of the first objective, that no plan can beat; infinite where there is no plan.
         method: that found it.
         proof: "certificate" if it was proved again here, else "checked" or "trusted", as the answer says.
         by: the solver or the algorithm, with its version, as the answer says.
@@ -109,6 +109,8 @@ def judged_bound(
 ) -> JudgedBound | None:
     """Return the bound of an answer, proved again if it carries a certificate; None of an answer without one.
 
+    Of an answer that there is no plan it is infinite: "checked" if counting shows it again.
+
     Args:
         problem: what is asked.
         answer: JSON of ``mtpp solve --json``.
@@ -117,6 +119,8 @@ def judged_bound(
     Raises:
         VerificationError: the certificate does not prove the bound.
     """
+    if isinstance(answer.get("infeasible"), Mapping):
+        return _no_plan(problem, answer)
     claim = BoundClaim.of(problem, answer)
     if claim is None or not isfinite(claim.value):  # a throughput without a limit: nothing is known
         return None
@@ -132,6 +136,14 @@ def judged_bound(
     except UsageError:  # the time did not suffice: neither proved nor refuted
         pass
     return JudgedBound(claim.value, visible(claim.method), proof, visible(str(bound.get("by") or "")), certificate)
+
+
+def _no_plan(problem: Problem, answer: Mapping[str, Any]) -> JudgedBound:
+    """Return what an answer says that there is no plan of."""
+    proved = check_infeasible(problem, tuple(map(str, answer["infeasible"].get("clash") or ()))).proved
+    value = inf if problem.objective.sense == "minimize" else -inf
+    by = str(answer.get("solver") or "")
+    return JudgedBound(value, visible(str(answer.get("method"))), "checked" if proved else "trusted", visible(by), "")
 
 
 def graph_sha256(problem: Problem) -> str:

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from math import isfinite
+from math import isfinite, isinf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,9 @@ class BestKnown:
 
     @property
     def status(self) -> str:
-        """``optimal``, ``open`` (a gap is left), ``plan``, ``bound`` (only that is known), or ``unsolved``."""
+        """``optimal``, ``open`` (a gap), ``infeasible``, ``plan``, ``bound`` (only that is known), or ``unsolved``."""
+        if self.bound is not None and isinf(self.bound):
+            return "infeasible"
         if self.gap is not None:
             return "optimal" if self.gap <= OPTIMAL_GAP else "open"
         return "plan" if self.value is not None else "bound" if self.bound is not None else "unsolved"
@@ -96,8 +98,8 @@ class BestKnown:
 
     def raises(self, bound: float, other: float | None) -> bool:
         """Return whether one bound says more than another, by more than rounding."""
-        if other is None:
-            return True
+        if other is None or isinf(bound):
+            return bound != other
         return self._ahead(other, bound) > 1e-9 * max(abs(bound), abs(other))
 
     def crossed(self, value: float, bound: float, size: float = 0.0, share: float = 2 * OPTIMAL_GAP) -> bool:
@@ -109,7 +111,7 @@ class BestKnown:
             size: the largest term of the value, where it is a sum of terms that cancel each other out.
             share: of these, by which a solver's bound may be too high.
         """
-        return self._ahead(value, bound) > share * max(abs(value), abs(bound), size)
+        return isinf(bound) or self._ahead(value, bound) > share * max(abs(value), abs(bound), size)
 
     def _ahead(self, one: float, other: float) -> float:
         """Return by how much *one* is better than *other*."""
@@ -179,7 +181,7 @@ def _parsed(name: str, text: str) -> object:
         return int(text) if text else (None if name.endswith("seed") else 0)
     if name in _FLOATS:
         number = float(text) if text else None
-        if number is not None and not isfinite(number):
+        if number is not None and (isnan(number) if name == "bound" else not isfinite(number)):
             raise ValueError(text)
         return number
     if name == "later" and not all(isfinite(float(part)) for part in text.split(";") if text):

@@ -115,7 +115,7 @@ def runs_of(library: Library, asked: SessionRequest) -> tuple[list[Run], int]:
     optimal = {
         name
         for name, record in records.items()
-        if record.status == "optimal" and not asked.closed and current(library, record)
+        if record.status in ("optimal", "infeasible") and not asked.closed and current(library, record)
     }
     left = [run for run in runs if run.problem not in optimal]
     if not left and runs:

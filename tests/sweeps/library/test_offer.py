@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.sweeps.library import files
 from mtpp_dsl.sweeps.library.auditing import audit
 from mtpp_dsl.sweeps.library.collection import Library
-from mtpp_dsl.sweeps.library.improving import offered, sentence_of
+from mtpp_dsl.sweeps.library.improving import Offer, offered, sentence_of
+from mtpp_dsl.sweeps.library.judging import JudgedBound
 from mtpp_dsl.sweeps.library.record import BestKnown
 from mtpp_dsl.sweeps.library.session import renew
 from mtpp_dsl.sweeps.library.store import RecordChange
@@ -43,6 +45,28 @@ def test_a_better_answer_takes_the_place_of_a_worse_one_and_never_the_other_way(
     assert not again.better
     assert library.records.read() == {NAME: second.after}
     assert [*audit(library, second.after)] == []
+
+
+def test_that_there_is_no_plan_is_recorded_and_contradicts_every_plan(tmp_path: Path) -> None:
+    """It is a bound that no plan can be as good as; counting shows it again here."""
+    library = small_library(tmp_path)
+    planned = answer(library, NAME)
+    (tmp_path / "chain.mtpp").write_text(SPEC + "constraint pin v[0] on d[0]\nconstraint forbid v[0] on d[0]\n")
+    library = Library.open(tmp_path)
+    refused = answer(library, NAME)
+    change = offered(library, NAME, refused, FOUND)
+    assert change.after.status == "infeasible"
+    assert change.after.proof == "checked"
+    assert sentence_of(change) == "chain-2: no plan by ideals, checked"
+    assert library.records.read()[NAME] == change.after
+    assert not offered(library, NAME, refused, FOUND).better
+    with pytest.raises((VerificationError, UsageError)):
+        offered(library, NAME, planned, FOUND)
+    (tmp_path / "chain.mtpp").write_text(SPEC)
+    library = Library.open(tmp_path)
+    known = offered(library, NAME, planned, FOUND).after
+    with pytest.raises(VerificationError, match="none is better than inf"):
+        Offer(replace(known), None, JudgedBound(inf, "ideals", "trusted", "highs", "")).against(known, FOUND)
 
 
 def test_what_has_become_better_is_told_with_its_unit_and_never_looks_the_same() -> None:

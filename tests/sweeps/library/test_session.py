@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from mtpp_dsl.core.errors import UsageError, VerificationError
 from mtpp_dsl.core.executors.local import LOCAL
 from mtpp_dsl.sweeps.library.collection import Library
 from mtpp_dsl.sweeps.library.improving import Improver
+from mtpp_dsl.sweeps.library.record import records_text
 from mtpp_dsl.sweeps.library.session import SessionRequest, improve
 from mtpp_dsl.sweeps.run.one_run import failure
 from mtpp_dsl.sweeps.store.outcome import RunOutcome
@@ -53,8 +55,8 @@ def test_an_answer_that_contradicts_a_record_is_kept_as_evidence(tmp_path: Path)
         table = tmp_path / "best.csv"
         record = library.records.read()["chain-2"]
         assert record.value is not None
-        lied = repr(record.value * 1.1)
-        table.write_text(table.read_text().replace(repr(record.value), lied))
+        lied = record.value * 1.1
+        table.write_text(records_text([replace(record, value=lied, bound=lied)]))
         found = improve(library, store, LOCAL, SessionRequest(only=("chain-2",), closed=True), jobs=1, say=lines.append)
     assert len(found.wrong) == 1
     (evidence,) = (tmp_path / "evidence").glob("chain-2-*.json")
