@@ -47,7 +47,7 @@ def solve_under(
     began, progress = monotonic(), progress or Progress()
     share = SHARE
     if options.get("start") is None and progress.plan is None and wants_start(problem, method):
-        options["start"] = first_plan(problem, time_limit)
+        options["start"] = first_plan(problem, time_limit, lambda: progress.stopped)
         share = 1.0 if options["start"] is None else SHARE
     own = None if time_limit is None else max(LEAST_SECONDS, time_limit * share - (monotonic() - began))
     result = solve(replace(problem, target=None), method, time_limit=own, progress=progress, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from time import monotonic
 
@@ -31,7 +32,7 @@ def wants_start(problem: Problem, method: Method) -> bool:
     return any(isinstance(rule, Linear) for rule in problem.constraints[len(target.stated) :])
 
 
-def first_plan(problem: Problem, time_limit: float | None) -> Plan | None:
+def first_plan(problem: Problem, time_limit: float | None, stopped: Callable[[], bool] = lambda: False) -> Plan | None:
     """Return the cheapest of the target's first splits that keeps all constraints; None where none does.
 
     Where none does, the one that breaks the fewest is mended: as few nodes as possible move.
@@ -39,6 +40,7 @@ def first_plan(problem: Problem, time_limit: float | None) -> Plan | None:
     Args:
         problem: with a target.
         time_limit: seconds of the whole call.
+        stopped: whether somebody has asked the whole call to stop.
     """
     assert problem.target is not None
     seconds = min(MOST_SECONDS, inf if time_limit is None else SHARE * time_limit)
@@ -46,9 +48,9 @@ def first_plan(problem: Problem, time_limit: float | None) -> Plan | None:
     checked = _Checked(problem)
     for split in first_splits(target_called(problem.target.name), problem, checked.cost):
         checked.cost(split)
-        if monotonic() > until:
+        if monotonic() > until or stopped():
             break
-    if checked.best is not None or checked.nearest is None:
+    if checked.best is not None or checked.nearest is None or stopped():
         return checked.best
     mender = registry.built_in("mtpp_dsl.solvers.algorithms.mending:Mender")(problem)
     mended: Plan | None = mender.mended(checked.nearest, seconds)

@@ -255,6 +255,7 @@ def test_a_first_plan_keeps_limits_that_few_searches_know() -> None:
     plan = first_plan(limited, None)
     assert plan is not None
     assert mtpp_dsl.verify(limited, plan) == []
+    assert first_plan(limited, None, lambda: True) is not None  # the first split that is checked is one
     cost = mtpp_dsl.evaluate(limited, plan).cost
     assert cost < 0.4 * mtpp_dsl.evaluate(limited, Plan.create(limited, [0] * limited.graph.n)).cost
     result = mtpp_dsl.solve(limited, time_limit=0.2)
