@@ -104,7 +104,7 @@ def test_bounds_are_proved_again(sweep: Path, capsys: pytest.CaptureFixture[str]
     Path("night watch.mtpp").write_text(SPEC.replace("= 4", "= 5"))
     assert run(["bench", "prove", "s.toml", "--only", "chain-2"]) == 0
     assert "2 of 2 bounds proved again" in capsys.readouterr().out
-    assert run(["bench", "prove", "s.toml", "--only", "*night*"]) == 0
+    assert run(["bench", "prove", "s.sqlite", "--only", "*night*"]) == 0  # the database of the sweep beside it
     assert capsys.readouterr().out.splitlines()[0] == "0 of 0 bounds proved again"
     assert run(["bench", "prove", "s.toml", "--quiet"]) == 7
     said = capsys.readouterr().out
@@ -119,6 +119,9 @@ def test_bounds_are_proved_again(sweep: Path, capsys: pytest.CaptureFixture[str]
         rows = [*store.rows(problem="chain-2")]
         assert {row.proof for row in rows} == {"proved"}
         assert not store.set_proof(rows[0].key, -1.0, "checked")  # the run was repeated meanwhile
+    Path("s.sqlite").rename("other.sqlite")
+    assert run(["bench", "prove", "other.sqlite"]) == 2
+    assert "which sweep has them, mtpp bench prove SWEEP.toml --db other.sqlite" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

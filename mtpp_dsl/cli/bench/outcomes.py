@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich.text import Text
 
@@ -23,7 +24,7 @@ from mtpp_dsl.sweeps.tables.tables import Table, TableCell
 MOST_FAILURES, MOST_LETTERS = 5, 200
 
 
-def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
+def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary, sweep: Path) -> None:
     """Print how many runs of each method have ended in which way, the first failures, and what to do next."""
     wanted = {run.key: run for run in runs}
     columns = store.columns(["key", "status", "seconds", "error"])
@@ -41,7 +42,11 @@ def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
     if any(status == "changed" for _, status, _ in failed):
         lines.append("the same command reads the sweep anew, and does what has changed")
     if rows:
-        lines.append(f"{store.path} has the results: mtpp bench table {store.path}")
+        beside = "" if store.path == sweep.with_suffix(".sqlite") else f" --db {store.path}"
+        lines.append(
+            f"{store.path} has the results: mtpp bench table {store.path} shows them, and mtpp bench prove "
+            f"{sweep}{beside} proves their bounds again"
+        )
     show(part for line in lines for part in wrapped(Text(line), width, hanging=2))
 
 

@@ -49,7 +49,7 @@ def run_and_report(call: BenchCall) -> int:
     with opened(call.scheduler) as executor, Store.open(database) as store:
         summary = run_all(runs, store, executor or LOCAL, call.jobs, retry, quiet=call.quiet, verbose=call.verbose)
         if not call.quiet:
-            show_outcomes(store, runs, summary)
+            show_outcomes(store, runs, summary, call.sweep)
         wrong = contradictions(store.rows(logs=False))
         say_contradictions(wrong)
     if listener.stopped_by is not None:

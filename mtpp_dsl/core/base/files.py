@@ -28,6 +28,8 @@ MAX_JSON_VALUES = 16_000_000
 """A JSON file with more objects, or more values of any kind, is refused: it would not fit into 2 GB of memory."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never wait for a pipe's writer
+SQLITE = b"SQLite format 3\0"
+"""The first bytes of a SQLite database."""
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -36,7 +38,7 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 _BINARY = (
-    (b"SQLite format 3\0", "a SQLite database"),
+    (SQLITE, "a SQLite database"),
     (b"PK\x03\x04", "a zip archive"),
     (b"\x1f\x8b", "compressed by gzip"),
     (b"%PDF-", "a PDF"),
