@@ -171,7 +171,9 @@ class SolveCall:
     ] = None
     include: Include = field(default_factory=list)
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each step, and the solver's log.")] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show each step, the solver's log, and whole critical paths.")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

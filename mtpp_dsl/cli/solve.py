@@ -178,7 +178,7 @@ def _report(call: SolveCall, problem: Problem, result: Result) -> bool:
     if not (call.quiet and written) and call.json != STDOUT:
         from mtpp_dsl.show.report.terminal import summary
 
-        show(summary(problem, result, screen_width()))
+        show(summary(problem, result, screen_width(), whole=call.verbose))
         if result.infeasibility is not None and not call.quiet:
             say(f"which lines clash, and by how much: mtpp explain {call.spec}", stderr=True)
     return written

@@ -17,7 +17,10 @@ from mtpp_dsl.show.report.loads import busiest
 WIDTH, LEAST_WIDTH = 64, 24
 """Cells of the chart: no more, and no fewer while there is another way to fit a terminal."""
 MAX_LINKS = 8
-MAX_STEPS = 12
+MAX_STEPS, MAX_LINES = 12, 3
+"""Nodes of the critical path that are named, and lines of a terminal that their names fill."""
+PIPE_WIDTH, LEAST_NAMES = 120, 20
+"""What counts as the width of lines where they go to no terminal, and the least that is left for names."""
 _SHADES = "·░▒▓█"
 
 
@@ -55,8 +58,15 @@ def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str], width: in
     return lines + wrapped(Text(others, "dim"), width)
 
 
-def critical_path(problem: Problem, timeline: Timeline, *, whole: bool) -> Text:
-    """Return what the critical path consists of, in numbers and by name; of a long one *whole* names every step."""
+def critical_path(problem: Problem, timeline: Timeline, width: int | None, *, whole: bool) -> Text:
+    """Return what the critical path consists of, in numbers and by name.
+
+    Args:
+        problem: what was asked.
+        timeline: of the plan.
+        width: of the lines that names are written into; None for those of a pipe.
+        whole: name every step; else the middle of a path is left out that fills more than MAX_LINES lines.
+    """
     steps = timeline.critical
     if timeline.makespan == 0:
         return Text("nothing takes any time")
@@ -70,21 +80,33 @@ def critical_path(problem: Problem, timeline: Timeline, *, whole: bool) -> Text:
     waits = [step for step in nodes if step.waited == "device"]
     if waits:
         parts.append(f"{len(waits)} of {counted(len(nodes), timeline.runs)} wait for their device")
-    return Text.assemble("; ".join(parts), "\n", (_names(steps, whole), "dim"))
+    return Text.assemble("; ".join(parts), "\n", (_names(steps, PIPE_WIDTH if width is None else width, whole), "dim"))
 
 
-def _names(steps: Sequence[Step], whole: bool) -> str:
+def _names(steps: Sequence[Step], width: int, whole: bool) -> str:
     """Return the steps as ``node (device) -> node -> …``: the device where it changes, the middle left out if long."""
+    words = _named(steps)
+    text = " -> ".join(words)
+    if whole:
+        return text
+    room = max(width, LEAST_NAMES)
+    if len(words) > MAX_STEPS or len(wrapped(Text(text), room)) > MAX_LINES:
+        for half in range(min(MAX_STEPS, len(words) - 1) // 2, 0, -1):
+            text = " -> ".join([*words[:half], f"… {len(words) - 2 * half} more …", *words[-half:]])
+            if len(wrapped(Text(text), room)) <= MAX_LINES:
+                break
+    return text
+
+
+def _named(steps: Sequence[Step]) -> list[str]:
+    """Return the names of the nodes, each with its device in brackets where that changes."""
     words, device = [], ""
     for step in steps:
         activity = step.activity
         if activity.kind == "node":
             words.append(activity.name if activity.track == device else f"{activity.name} ({activity.track})")
             device = activity.track
-    if len(words) > MAX_STEPS and not whole:
-        half = MAX_STEPS // 2
-        words = [*words[:half], f"… {len(words) - 2 * half} more …", *words[-half:]]
-    return " -> ".join(words)
+    return words
 
 
 def _row(timeline: Timeline, track: ChartRow, style: str, width: int) -> Text:

@@ -38,13 +38,14 @@ _ENDED = {
 }
 
 
-def summary(problem: Problem, result: Result, width: int | None = None) -> list[Text]:
+def summary(problem: Problem, result: Result, width: int | None = None, *, whole: bool = False) -> list[Text]:
     """Return the lines that ``mtpp solve`` prints.
 
     Args:
         problem: what was asked.
         result: what was found.
-        width: of the terminal; None leaves nothing out and breaks no line, as for a file or another program.
+        width: of the terminal; None leaves no device out and breaks no line, as for a file or another program.
+        whole: name every node of a critical path.
     """
     lines = [*wrapped(_heading(problem), width, hanging=2), Text()]
     if result.infeasibility is not None:
@@ -57,7 +58,7 @@ def summary(problem: Problem, result: Result, width: int | None = None) -> list[
     elif result.plan is not None and result.evaluation is not None:
         lines += [*loads(problem, result.plan, result.evaluation, width), Text()]
         lines += [*routes(problem, result.plan, width), Text()] if result.plan.routes else []
-    return lines + facts(_facts(problem, result, timeline, whole=width is None), width)
+    return lines + facts(_facts(problem, result, timeline, width, whole=whole), width)
 
 
 def _heading(problem: Problem) -> Text:
@@ -81,7 +82,9 @@ def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
     return lines
 
 
-def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole: bool) -> list[tuple[str, Text]]:
+def _facts(
+    problem: Problem, result: Result, timeline: Timeline | None, width: int | None, *, whole: bool
+) -> list[tuple[str, Text]]:
     objective = problem.objective
     rows: list[tuple[str, Text]] = []
     if result.objectives:
@@ -102,7 +105,8 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
     if pool is not None:
         rows.append(("cache", Text(held_by_caches(problem, pool))))
     if timeline is not None:
-        rows.append(("critical path", critical_path(problem, timeline, whole=whole)))
+        room = None if width is None else width - len("critical path  ")
+        rows.append(("critical path", critical_path(problem, timeline, room, whole=whole)))
     if result.bound is not None and not result.objectives:
         rows.append(("bound", _bound(problem, result.bound)))
     if result.objectives and result.plan is not None:

@@ -56,7 +56,8 @@ def test_every_snapshot_is_a_case() -> None:
 def test_nothing_is_cut(case: str) -> None:
     """No name and no figure of a pipe is cut at any width, and no line is wider than the terminal but for one word."""
     shown = dict(screens(case))
-    words = set(re.sub(r"[^\w\[\].%/]", " ", shown[None]).split())
+    whole = "\n".join(line.plain for line in summary(*CASES[case](), whole=True))
+    words = set(re.sub(r"[^\w\[\].%/]", " ", whole).split())
     for width, text in shown.items():
         if width is None:
             continue
@@ -67,6 +68,30 @@ def test_nothing_is_cut(case: str) -> None:
                 assert any(name.startswith(f"{numbered[1]}.") for name in words), word
                 continue
             assert word in words or word.isdigit() or word in SAID, word
+
+
+@pytest.mark.parametrize(("name", "n"), [("v", 140), ("a_module_with_a_long_name", 9)])
+def test_long_critical_paths_are_shortened(name: str, n: int) -> None:
+    """The beginning, how many are left out, and the end fill three lines; the whole path is there where asked for."""
+    problem = mtpp_dsl.load(
+        f"graph {{ node {name}[{n}] (work = 1 ms) edge {name}[i] -> {name}[i + 1] for i in 0..<{n - 1} }} "
+        "device d interconnect links (bandwidth = 1) minimize makespan"
+    )
+    result = mtpp_dsl.solve(problem, method="heft")
+    for width in (None, 80, 200):
+        lines = [line.plain for line in summary(problem, result, width)]
+        first = next(i for i, line in enumerate(lines) if line.startswith("critical path")) + 1
+        last = next(i for i, line in enumerate(lines) if line.startswith(("bound", "ended")))
+        path = " ".join(" ".join(lines[first:last]).split())
+        assert last - first <= 3
+        assert sum(map(len, lines[first:last])) <= 3 * (width or 135)
+        named = [word for word in path.split(" -> ") if "more" not in word]
+        left_out = re.search(r"… (\d+) more …", path)
+        assert len(named) + (int(left_out[1]) if left_out else 0) == n
+        assert named[0].startswith(problem.graph.names[0])
+        assert named[-1] == problem.graph.names[-1]
+    whole = "\n".join(line.plain for line in summary(problem, result, whole=True))
+    assert all(node in whole for node in problem.graph.names)
 
 
 def test_all_devices_and_names_are_in_a_pipe() -> None:
