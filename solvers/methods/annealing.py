@@ -59,8 +59,9 @@ class Annealing(Scoped, MethodBase):
     :mod:`mtpp_dsl.solvers.partition.weighted`. So it is for what is asked of single phases, on links and trees, too.
 
     For a makespan on links moves also change the order in which nodes run; see
-    :mod:`mtpp_dsl.solvers.schedule.search`. For the throughput of a batch they move chunks of nodes between devices;
-    see :mod:`mtpp_dsl.solvers.schedule.search.schedule_annealing`.
+    :mod:`mtpp_dsl.solvers.schedule.search`. Under rows with a penalty, or on what such moves cannot keep track of, they
+    change places alone, and a list scheduler says when nodes run. For the throughput of a batch they move chunks of
+    nodes between devices; see :mod:`mtpp_dsl.solvers.schedule.search.schedule_annealing`.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -73,6 +74,7 @@ class Annealing(Scoped, MethodBase):
     scopes = (
         replace(BY_MOVES, constraints=(*BY_MOVES.constraints, Linear), decisions=PLACED),
         replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Linear), decisions=MOVED),
+        replace(TIMED_WEIGHTED, objectives=("makespan",)),
         BATCH,
         WEIGHTED,
         PHASE_MOVES,
@@ -114,7 +116,7 @@ class Annealing(Scoped, MethodBase):
             return anneal_phases(problem, limits, progress, self.patience, self.moves)
         if problem.networked:
             return anneal_on_network(problem, limits, progress, self.patience, self.moves)
-        if problem.objective.is_linear and problem.timed:
+        if _by_places(problem):
             return anneal_placed(problem, limits, progress, self.patience)
         if _weighted(problem):
             return anneal_weighted(problem, limits, progress, self.patience, self.moves)
@@ -146,6 +148,16 @@ def _in_columns(problem: Problem) -> bool:
     if any(problem.of(InOrder)):
         return True
     return problem.phased or (problem.networked and (problem.objective.is_linear or rows or problem.acyclic))
+
+
+def _by_places(problem: Problem) -> bool:
+    """Return whether a schedule costs more than its makespan, or moves in it cannot keep track of what rows limit."""
+    if problem.objective.is_linear:
+        return problem.timed
+    if problem.objective.quantity != "makespan" or problem.objective.batch is not None:
+        return False
+    spoken = (type(one) for row in problem.hard_rows for one in dict(row.terms))
+    return bool(problem.soft_rows) or not set(spoken) <= set(MOVED)
 
 
 def _weighted(problem: Problem) -> bool:
