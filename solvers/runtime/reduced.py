@@ -100,7 +100,8 @@ class _Listener(Progress):
 
     def report_cost(self, cost: float) -> None:
         super().report_cost(cost)
-        self._reduced.outer.report_cost(cost)
+        if self._must_satisfy is None:  # else the plan may break what was left out, or cost more under it
+            self._reduced.outer.report_cost(cost)
 
     @property
     def wants_solver_log(self) -> bool:

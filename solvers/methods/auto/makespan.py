@@ -13,6 +13,7 @@ from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
+from mtpp_dsl.solvers.methods.auto.penalties import FEW_SHARE
 from mtpp_dsl.solvers.methods.auto.policy import APART, INTERVAL, INTERVAL_FAR, LIFTED_NODES, ONE_CORE, PARTS
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
@@ -86,6 +87,8 @@ class ScheduleRun(AutoSteps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "single-device")())
+        if self.problem.soft_rows:
+            self.rows_aside(FEW_SHARE)
         n, models = self.problem.graph.n, self.whole if self.by_modules else []
         share, seconds = (ROWS_SHARE, float("inf")) if self.under_rows else (WHOLE_SHARE, WHOLE_SECONDS)
         whole = [LaneTask(method, share, seconds) for method in models if n <= WHOLE_NODES]
@@ -106,6 +109,8 @@ class ScheduleRun(AutoSteps):
             self.parts(PARTS.share)
         for task in [*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole]:
             self.run(task)
+        if not self.problem.soft_rows:  # one model of everything knows the rows over used that must hold
+            self.rows_aside(FEW_SHARE)
         if self.decomposed and not parts_first:
             self.parts(PARTS.share if self.sparse else PARTS.dense)
         self.race()

@@ -16,6 +16,7 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.slicing.linear_split import even_split
+from mtpp_dsl.solvers.methods.auto.penalties import RowsAside
 from mtpp_dsl.solvers.methods.auto.reasons import WHY
 from mtpp_dsl.solvers.methods.auto.stricter import left_out, search_stricter, stricter_ones
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
@@ -197,6 +198,21 @@ class AutoSteps(ABC):
             plan = even_split(self.problem)
             if plan is not None:
                 self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
+
+    def rows_aside(self, share: float) -> None:
+        """Search without the rows that have a penalty, then without those over ``used``, on sets of devices.
+
+        The former has a *share* of the time left. The outline leaves both out, as it does all that is given the problem
+        without some of its constraints.
+        """
+        if self.closed or self.told is not None:
+            return
+        search = RowsAside(self.problem, self.limits, self.progress, lambda: self.closed)
+        infeasibility = search.whole(share)
+        if infeasibility is not None:
+            self.take(self.progress.result("auto", self.limits, "infeasible", infeasibility=infeasibility))
+        if not self.closed:
+            search.sets()
 
     def run(self, task: LaneTask) -> None:
         """Run one method from the best plan there is, if it accepts the problem and anything is open."""

@@ -14,6 +14,7 @@ from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.penalties import FEW_SHARE, KNOWN_SHARE
 from mtpp_dsl.solvers.methods.auto.policy import EVOLVED, LISTS_SHARE, ONE_CORE, WHOLE_BATCH
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
@@ -35,6 +36,7 @@ class LatencyRun(AutoSteps):
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "published-greedy")())
         self.run(LaneTask(load(METHODS, "single-device")()))
+        self.rows_aside(FEW_SHARE)
         for name in ("simple", "path-hull"):
             self.run(LaneTask(load(METHODS, name)(), ALONE_SHARE, ALONE_SECONDS))
         search = load(METHODS, "latency-search")()
@@ -171,6 +173,7 @@ class TimedWeightedRun(AutoSteps):
         if self.problem.graph.n <= SMALL_NODES:
             for method in self.model():
                 self.run(LaneTask(method, SMALL_SHARE, SMALL_SECONDS))
+        self.rows_aside(KNOWN_SHARE)
         self.short()
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits)))

@@ -13,6 +13,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.penalties import KNOWN_SHARE
 from mtpp_dsl.solvers.methods.auto.policy import LEAST_SECONDS, SHORT
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
@@ -78,9 +79,13 @@ class WeightedRun(AutoSteps):
             self.run(LaneTask(Ideals(), PHASES_SHARE))
         elif self.problem.acyclic or (self.problem.networked and fit):
             self.run(LaneTask(Ideals(IDEALS_BYTES), IDEALS_SHARE, IDEALS_SECONDS))
+        if self.problem.soft_rows:
+            self.rows_aside(KNOWN_SHARE)
         if self.problem.graph.n < SMALL and not self.closed:
             for method in self.model():
                 self.run(LaneTask(method, SMALL_SHARE, SMALL_SECONDS))
+        if not self.problem.soft_rows:  # budgets that must hold are closed by ideals or a small model, as a rule
+            self.rows_aside(KNOWN_SHARE)
         self.bound_phases()
         self.run(LaneTask(mip(formulation("divided")), BOUND_SHARE, BOUND_SECONDS))
         self.even()
