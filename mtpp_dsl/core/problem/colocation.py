@@ -28,12 +28,12 @@ def together(problem: Problem) -> Ints:
     """
     classes = colocated(problem)
     parts = ordered_edges(problem)
-    changed = classes.max(initial=-1) + 1 < problem.graph.n  # the graph itself has no cycle
+    changed = bool(classes.max(initial=-1) + 1 < problem.graph.n)  # the graph itself has no cycle
     while changed:
         changed = False
         for tails, heads in parts:
             merged = strong(classes, tails, heads)
-            changed |= merged.max(initial=-1) < classes.max(initial=-1)
+            changed |= bool(merged.max(initial=-1) < classes.max(initial=-1))
             classes = merged
     return classes
 

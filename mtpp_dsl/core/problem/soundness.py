@@ -137,7 +137,10 @@ def check_magnitudes(graph: Graph, devices: Sequence[Device], channel: Shared | 
     """
     with np.errstate(over="ignore", invalid="ignore"):
         slowest = min(device.speed for device in devices)
-        sums = {"the running times": graph.work.sum() / slowest, "the sizes": (graph.params + graph.output).sum()}
+        sums: dict[str, float] = {
+            "the running times": graph.work.sum() / slowest,
+            "the sizes": (graph.params + graph.output).sum(),
+        }
         for kind, times in graph.times.items():
             sums[f"the times on {kind}"] = times[np.isfinite(times)].sum() / slowest
         for name, times in graph.device_times.items():

@@ -204,7 +204,7 @@ def _ahead(order: Ints, costs: WholeCosts, states: DeviceStates, top: int) -> Ah
     opened = np.bincount(first + 1, weights=costs.cost, minlength=n + 1)
     closed = np.bincount(last + 1, weights=costs.cost, minlength=n + 1)
     price, cheapest = prices.of_states(costs, states)
-    slack = ROUNDING * (prices.weight.sum(axis=1) + costs.cost.sum())
+    slack = np.asarray(ROUNDING * (prices.weight.sum(axis=1) + costs.cost.sum()), np.float64)
     return Ahead(left, np.cumsum(opened - closed), price, cheapest, slack)
 
 

@@ -185,11 +185,11 @@ def recipe(chain: int, number: int, used: Bools, random: np.random.Generator) ->
     near = origin == "best"
     hot = 10.0 ** random.uniform(-3.5, -2.0) if near else 10.0 ** random.uniform(-2.0, -0.5)
     moves = WeightedMoves(
-        near=random.choice([0.2, 0.5, 0.8]),
-        clusters=random.choice([0.05, 0.2]),
-        exchanges=random.choice([0.2, 0.4]),
-        whole=random.choice([0.001, 0.01]),
-        charge=random.choice([1.0, 3.0, 10.0]),
+        near=float(random.choice([0.2, 0.5, 0.8])),
+        clusters=float(random.choice([0.05, 0.2])),
+        exchanges=float(random.choice([0.2, 0.4])),
+        whole=float(random.choice([0.001, 0.01])),
+        charge=float(random.choice([1.0, 3.0, 10.0])),
     )
     return WeightedRecipe(
         origin, hot, hot / 10.0 ** random.uniform(1.5, 3.0), _offered(OVER[(chain + number) % 4], used, random), moves
