@@ -26,7 +26,9 @@ does not need is for the values that are still open."""
 EACH, RETRY = 0.25, 0.75
 """Of what is left of it, what one value takes at most: the first time, and where it is tried again."""
 LEAST_SECONDS = 1.0
-"""What each value gets at least."""
+"""What each value gets at least, as long as the whole time is not over."""
+LAST_SECONDS = 0.1
+"""With less of the time left, no value that is open is tried."""
 
 Told = Callable[[int, str], object]
 """Is called with each value that was tried, and "fits", "does not fit" or "not decided"."""
@@ -117,7 +119,7 @@ class _Bisection:
         """Try values until the two are neighbours, or the time is over; return the best plan for the largest."""
         self.bisect()
         known, result = self.fits, self.best()
-        if self.limit is not None and self.left > LEAST_SECONDS:
+        if self.limit is not None and self.left > LAST_SECONDS:
             self.until = self.began + self.limit
             self.bisect()
             if self.fits is None or self.fits != known:
@@ -162,7 +164,8 @@ class _Bisection:
         """Return what a value may take of the time; None for as long as it likes."""
         if self.until is None:
             return None
-        return max(LEAST_SECONDS, (self.until - monotonic()) * (RETRY if value in self.undecided else EACH))
+        share = (self.until - monotonic()) * (RETRY if value in self.undecided else EACH)
+        return min(max(LEAST_SECONDS, share), max(LAST_SECONDS, self.left))
 
     def may_try_again(self, value: int) -> bool:
         """Return whether there is more time for a value than it had."""
