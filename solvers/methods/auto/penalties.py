@@ -153,4 +153,5 @@ class RowsAside:
                 f"the least of {len(sets)} sets of devices, by {methods}, with what the rows over used cost on each"
             )
             proof: Proof = "trusted" if trusted else "checked"
-            self.progress.report_bound(Bound(cost, "auto", proof, by="mtpp", detail=detail))
+            by = ", ".join(dict.fromkeys(bound.by for bound, _ in parts))
+            self.progress.report_bound(Bound(cost, "auto", proof, by, detail))
