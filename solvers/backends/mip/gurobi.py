@@ -50,8 +50,21 @@ class Gurobi:
                 gurobi.optimize(_listener(progress, on_bound))
                 return _outcome(gurobi, file, by)
         except gurobipy.GurobiError as error:
-            remedy = "; the licence that pip installs is for 2000 variables and rows: use --solver highs"
-            raise SolverError(f"Gurobi failed: {error}{remedy if 'licen' in str(error).lower() else ''}") from error
+            raise SolverError(f"Gurobi failed: {error}{_remedy(str(error))}") from error
+
+
+def _remedy(error: str) -> str:
+    """Return what to do about an error that is one of the licence; "" of another.
+
+    >>> _remedy("License expired 2026-11-23"), _remedy("Out of memory")
+    ('; a licence of pip ends with its version: pip install --upgrade gurobipy, or use --solver highs', '')
+    """
+    said = error.lower()
+    if "expired" in said:
+        return "; a licence of pip ends with its version: pip install --upgrade gurobipy, or use --solver highs"
+    if "licen" in said:
+        return "; the licence that pip installs is for 2000 variables and rows: use --solver highs"
+    return ""
 
 
 def _configure(gurobi: Any, limits: Limits) -> None:
