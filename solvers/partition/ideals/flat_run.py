@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -189,17 +190,21 @@ class FlatRun(IdealsSearch):
 
 # Supernodes that are a path: each device has a range of them.
 
-MAX_TRANSFERS = 10_000_000
-"""So many numbers say what each device of two pays for each tensor."""
+MAX_TRANSFERS, MAX_PLACES = 10_000_000, 5_000_000
+"""So many numbers say what each device of two pays for each tensor; nodes times sets of used devices times types."""
 
 
 def path_from(supernodes: OrderedSupernodes, devices: DeviceTypes) -> tuple[NodeChain, list[int]] | None:
     """Return *supernodes* as a chain over all devices, and their order there.
 
-    None where they are no path, a tensor passes by one of them, or loads are no sums: of streams, of replicas.
+    None where they are no path, a tensor passes by one of them, or loads are no sums: of streams, of replicas. None,
+    too, where devices are of so many types that the programme would take much more memory than the search of ideals.
     """
     n, k = supernodes.n, len(devices.of)
-    if n * k * k > MAX_TRANSFERS or supernodes.eliminated or (devices.replicas > 1).any():
+    places = n * len(devices.members) * prod(len(members) + 1 for members in devices.members)
+    if n * k * k > MAX_TRANSFERS or places > MAX_PLACES:
+        return None
+    if supernodes.eliminated or (devices.replicas > 1).any():
         return None
     if (supernodes.params.sum() > devices.overflow).any():
         return None

@@ -108,3 +108,18 @@ def test_what_passes_by_a_node_makes_no_path() -> None:
     assert path() is not None
     assert path((0, 2)) is None
     assert path((1, 3)) is None
+
+
+def test_many_unequal_devices_leave_a_long_path_to_the_search_of_ideals() -> None:
+    """Sets of 12 unequal devices times 1,000 nodes would take gigabytes."""
+
+    def path(n: int, k: int) -> object:
+        work = {f"t{d}": np.arange(1.0, n + 1) * (1 + d / 7) for d in range(k)}
+        graph = Graph.create([f"v{v}" for v in range(n)], list(pairwise(range(n))), output=1.0, times=work)
+        devices = [Device(f"d{d}", type=f"t{d}") for d in range(k)]
+        problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic()])
+        types = device_types(problem)
+        return path_from(ordered_supernodes(problem, types, "relaxed", absorb=False), types)
+
+    assert path(20, 6) is not None
+    assert path(1_000, 12) is None
