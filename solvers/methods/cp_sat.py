@@ -112,6 +112,13 @@ class Splitting(_Modelled):
             decisions=(On, Load, Bottleneck, Used, Latency),
             streams=False,
         ),
+        replace(
+            BY_MOVES,
+            objectives=("sum of bottlenecks",),
+            constraints=(*BY_MOVES.constraints, Linear),
+            decisions=(On, Used),
+            streams=False,
+        ),
     )
 
     def accepts(self, problem: Problem) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
+from mtpp_dsl.core.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.quotient import ConvexSets, DeviceOrder
 from mtpp_dsl.solvers.backends.cpsat.request import DecisionRow, Term
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest, SplitSolution
@@ -22,7 +23,7 @@ class SplitModel:
         request: what is asked.
 
     Attributes:
-        model: the model; its objective is the largest load.
+        model: the model; its objective is the largest load, or the sum of that of each part.
     """
 
     def __init__(self, request: SplitRequest) -> None:
@@ -34,9 +35,10 @@ class SplitModel:
         self._on = [self._places(where) for where in self._where]
         self._here = [{v: on[d] for v, on in enumerate(self._on) if d in on} for d in range(request.k)]
         self._largest = self.model.new_int_var(min(request.at_least, request.cutoff), request.cutoff, "")
-        self._load = [self._load_of(d) for d in range(request.k)]
-        for load in self._load:
-            self.model.add(load <= self._largest)
+        if request.late is None:
+            self._load = self._loads(request.time, self._largest, late=False)
+        else:
+            self._parts(request.late)
         if "bottleneck" in named:
             self.model.add_max_equality(self._largest, self._load)
         self._limits()
@@ -56,12 +58,25 @@ class SplitModel:
         self.model.add_exactly_one(literals.values())
         return literals
 
-    def _load_of(self, d: int) -> Any:
+    def _parts(self, late: Ints) -> None:
+        """Add the loads of each part, of which the largest add up to the objective; rows do not speak of these."""
+        ahead, back = (self.model.new_int_var(0, self.request.cutoff, "") for _ in range(2))
+        self._loads(self.request.time - late, ahead, late=False)
+        self._loads(late, back, late=True)
+        self.model.add(ahead + back == self._largest)
+
+    def _loads(self, time: Ints, largest: Any, *, late: bool) -> list[Any]:
+        """Return the load of each device, or of one part of it; *largest* is no less."""
+        loads = [self._load_of(d, time[:, d].tolist(), late=late) for d in range(self.request.k)]
+        for load in loads:
+            self.model.add(load <= largest)
+        return loads
+
+    def _load_of(self, d: int, time: list[int], *, late: bool) -> Any:
         """Return the load of a device as an expression."""
-        time = self.request.time[:, d].tolist()
         terms = [time[v] * literal for v, literal in self._here[d].items() if time[v]]
         if self.request.pays[d]:
-            cuts = [(cost, self._cut(pins, d)) for pins, cost in self.request.nets if cost]
+            cuts = [(cost, self._cut(pins, d)) for pins, cost, back in self.request.nets if cost and back == late]
             terms += [cost * cut for cost, cut in cuts if cut is not None]
         return sum(terms)
 

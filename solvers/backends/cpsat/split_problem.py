@@ -1,4 +1,4 @@
-"""Turn a bottleneck on ``shared`` or ``host`` into a request in whole numbers, and a solution into a plan."""
+"""Turn a bottleneck, or one of each part, on ``shared`` or ``host`` into a request in whole numbers, and back."""
 
 from __future__ import annotations
 
@@ -54,27 +54,31 @@ def lower_split(
     """Turn *problem* into whole numbers.
 
     Args:
-        problem: a bottleneck on ``shared`` or ``host``, without streamed parameters.
+        problem: a bottleneck, or a sum of those of both parts, on ``shared`` or ``host``, without streamed parameters.
         plan: a known plan: the request is for plans that cost no more, and the search starts from it.
         strict: True for plans: memory limits hold to the last byte, and rows without the slack of rounding. False for
             bounds: both are as loose as the independent check, so that no plan that it accepts is excluded.
         at_least: a lower bound on the cost of every plan.
     """
     view = hypergraph(problem)
-    nets = view.sorted_nets(problem.tensor_time)
+    apart = problem.objective.parts == "separate"
+    nets = view.nets(problem.tensor_time) if apart else view.sorted_nets(problem.tensor_time)
     cost = np.array([net.cost for net in nets], np.float64)
-    time = np.where(view.allowed, view.time, np.inf)
+    late = view.backward_time if apart else np.zeros_like(view.time)
+    time = np.where(view.allowed, view.time - late, np.inf)
     longest = float(np.where(view.allowed, view.time, 0.0).max(axis=1, initial=0.0).sum() + cost.sum())
     longest = longest if plan is None else evaluate(problem, plan).cost
     summands = view.n + len(nets)
-    units = scale(np.append(time.ravel(), cost), longest, summands, fine=_names_loads(problem))
+    amounts = np.concatenate((time.ravel(), late.ravel(), cost))
+    units = scale(amounts, longest, 2 * summands if apart else summands, fine=_names_loads(problem))
     cutoff = units.by(longest)
     sizes, capacities = memory(view.memory, problem.memory_room, strict=strict)
     shared = isinstance(problem.interconnect, Shared)
     asked = SplitRequest(
-        time=units.down(shorter(time, longest)),
+        time=units.down(shorter(time, longest)) + units.down(late),
+        late=units.down(late) if apart else None,
         group=np.asarray(view.of, np.int64),
-        nets=tuple((net.pins, int(paid)) for net, paid in zip(nets, units.down(cost), strict=True)),
+        nets=tuple((net.pins, int(paid), net.backward) for net, paid in zip(nets, units.down(cost), strict=True)),
         pays=np.array([shared or device.pays_io for device in problem.devices]),
         cutoff=cutoff,
         at_least=min(cutoff, units.down(np.array([at_least])).item()),

@@ -17,15 +17,17 @@ class SplitSolution:
 
 @dataclass(frozen=True, eq=False)
 class SplitRequest:
-    """Supernodes to be split over devices so that the largest load is as small as possible.
+    """Supernodes to be split over devices so that the largest load, or the sum of that of each part, is least.
 
     Attributes:
         time: [n, k] of every supernode on every device; ``INF`` where it may not be.
+        late: the same of the backward nodes alone, if the largest loads of both parts are added up; else None.
         group: [nodes] the supernode of each node: rows speak of nodes.
-        nets: the supernodes at each net, and what it costs a device that holds some of them, not all.
+        nets: the supernodes at each net, what it costs a device that holds some of them, not all, and whether that is
+            part of its backward load, if there is one.
         pays: [k] whether nets are part of the load of a device.
-        cutoff: no load may be more; everything is pruned by it.
-        at_least: a lower bound on the largest load.
+        cutoff: no load, nor the sum of the largest, may be more; everything is pruned by it.
+        at_least: a lower bound on the largest load, or on that sum.
         size, capacity: [n], [k]: memory of supernodes and of devices.
         apart: conflict sets: lists of supernodes of which no two may share a device; one that is there twice may be
             nowhere.
@@ -37,8 +39,9 @@ class SplitRequest:
     """
 
     time: Ints
+    late: Ints | None
     group: Ints
-    nets: tuple[tuple[tuple[int, ...], int], ...]
+    nets: tuple[tuple[tuple[int, ...], int, bool], ...]
     pays: Bools
     cutoff: int
     at_least: int

@@ -16,6 +16,7 @@ from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import solve_request
 from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
@@ -35,7 +36,7 @@ def without_rows(seed: int) -> Problem:
         work=random.choice([0.0, 1.0, 2.0, 0.1, np.pi], n),
         output=random.choice([0.0, 1.0, 0.3], n),
         memory=random.choice([0.0, 1.0, 0.1], n),
-        backward=(np.arange(n) >= n // 2).tolist() if random.random() < 0.3 else [False] * n,
+        backward=(np.arange(n) >= n // 2).tolist() if random.random() < 0.5 else [False] * n,
     )
     devices = [
         Device(f"d{d}", speed=float(random.choice([1.0, 2.0])), memory=1.2, pays_io=random.random() < 0.7)
@@ -51,7 +52,9 @@ def without_rows(seed: int) -> Problem:
     ]  # fmt: skip
     rules = [kind for kind in kinds if random.random() < 0.3]
     link = Shared(1.0) if random.random() < 0.5 else Host(1.0)
-    return Problem.create(graph, devices, link, constraints=rules)
+    separate = random.random() < 0.6
+    objective = Objective("bottleneck", parts="separate" if separate else "together")
+    return Problem.create(graph, devices, link, objective, rules)
 
 
 @pytest.mark.parametrize("rows", [False, True])
@@ -66,6 +69,7 @@ def test_it_is_right_on_small_problems(rows: bool) -> None:
         whole = lower_split(problem)
         answer = solve_request(whole.request)
         seen[answer.status] += 1
+        seen[problem.objective.parts] += 1
         if best is None:
             assert answer.status == "infeasible", seed
             continue
@@ -80,6 +84,7 @@ def test_it_is_right_on_small_problems(rows: bool) -> None:
         assert again.value is not None, seed
         assert known.scale.cost(again.value) == pytest.approx(best, rel=1e-6, abs=1e-9), seed
     assert seen["optimal"] > part(30, 5)
+    assert rows or seen["separate"] > part(10, 5)
     assert seen["infeasible"] > 0
 
 
