@@ -35,6 +35,7 @@ from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
+from mtpp_dsl.solvers.partition.annealing.heavy_tensors import joined
 from mtpp_dsl.solvers.partition.ideals.nest import one_level
 from mtpp_dsl.solvers.reductions.training_parts import parts_fit
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt, run_lane
@@ -59,6 +60,8 @@ SLICED_AT_ONCE = 400
 """Where time is short, what needs compiled code comes later: in graphs of up to so many nodes after slices and bounds,
 which need none; in larger ones, where they do, bounds come after plans."""
 QUICK_PATIENCE = 4
+HEAVY_SHARE = 0.3
+"""Of the time left, what annealing has where heavy tensors may be what keeps slices far from the bound."""
 SMALL_SHARE, LARGE_SHARE = 0.25, 0.7
 """Of the time left, what searches and bounds get before the exact model, in small graphs and in large ones."""
 WHOLE_SHARE, WHOLE_NODES, WHOLE_DEVICES = 0.7, 60, 16
@@ -181,10 +184,12 @@ class BottleneckRun(Sized):
         if first_refusal(usual, self.problem) is not None:
             self.run(LaneTask(last, LAST_SHARE))
         seconds = max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining))
-        if not self.orderless:
-            self.slice(seconds)
-        else:
+        if self.orderless:
             self.anneal(seconds)
+            return
+        self.slice(seconds)
+        if not self.closed and self.apart(FAR) and Annealing().accepts(self.together) is None and joined(self.together):
+            self.anneal(max(LEAST_SECONDS, HEAVY_SHARE * self.limits.remaining))
 
     def anneal(self, seconds: float) -> None:
         """Search for plans of the smaller problem for a while."""

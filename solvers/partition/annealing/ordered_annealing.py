@@ -12,6 +12,7 @@ from mtpp_dsl.core.views.labelled_rows import LabelledRows
 from mtpp_dsl.core.views.symmetry import interchangeable, numbered
 from mtpp_dsl.solvers.partition.annealing.annealing_run import chunks, falling
 from mtpp_dsl.solvers.partition.annealing.device_order import QuotientArcs, arcs_of, order_of
+from mtpp_dsl.solvers.partition.annealing.heavy_tensors import joined
 from mtpp_dsl.solvers.partition.annealing.one_annealing import begun, charged, energies
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED
 from mtpp_dsl.solvers.partition.annealing.recipes import OrderedRecipe, ordered_recipe
@@ -24,11 +25,14 @@ from mtpp_dsl.solvers.partition.annealing.split_state import (
 )
 from mtpp_dsl.solvers.partition.annealing.starts import MIN_MOVES, NO_LOAD, WholeRun, first_moves, ordered_start
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
+from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["OrderedRun", "anneal_in_order"]
 
 MAX_MOVES = 16_000_000
 """Moves that an annealing tries at most."""
+JOINED_SHARE, JOINED_PATIENCE = 0.6, 2
+"""Of the time left, what annealing has with nodes held together, and after how many idle rounds it ends."""
 
 
 class OrderedRun(WholeRun):
@@ -54,6 +58,7 @@ class OrderedRun(WholeRun):
         return self._start is not None or incumbent.plan is not None
 
     def _anneal(self) -> None:
+        self._anneal_joined()
         first = first_moves(self._moves, len(self._first), self._problem.k)
         MultiStart(self._limits, 1, self._patience, first, MIN_MOVES, MAX_MOVES).run(
             self._chain,
@@ -61,6 +66,18 @@ class OrderedRun(WholeRun):
             cost=lambda: int(self._best.load[0]),
             done=lambda: self._incumbent.done,
         )
+
+    def _anneal_joined(self) -> None:
+        """Anneal first with the nodes at heavy tensors held together, and go on from what that finds."""
+        strict = None if self._incumbent.done else joined(self._problem)
+        if strict is None:
+            return
+        self._progress.say("annealing with the nodes at heavy tensors held together")
+        limits = self._limits.within(JOINED_SHARE * self._limits.remaining, start=None)
+        aside = Aside(self._progress)
+        plan = OrderedRun(strict, limits, aside, JOINED_PATIENCE, self._moves, self._methods).result().plan
+        if plan is not None and self._incumbent.take(plan):
+            self._set_up()
 
     def _chain(self, turn: Turn) -> BestSplit:
         """Anneal once from the best state, or from that to start from if there is no best one yet."""
