@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.checks.verification import loads
-from mtpp_dsl.core.constraints import Memory
-from mtpp_dsl.core.problem.devices import Device
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Memory
+from mtpp_dsl.core.problem.devices import Device, Shared
+from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.configuration import _lighter
 from mtpp_dsl.solvers.proofs.heaviest import Sets
@@ -100,6 +101,16 @@ def test_sets_are_those_of_the_definition(seed: int) -> None:
             heaviest = max((sum(w for w, there in zip(weights, h, strict=True) if there) for h in below), default=-1)
             for most in {max(heaviest - 1, 0), max(heaviest, 0)} if sum(weights) else ():
                 assert _lighter(reading, kind, target, weights, most, inf) == (heaviest <= most)
+
+
+def test_colocated_nodes_may_be_in_a_convex_set() -> None:
+    """By HiGHS, too, an edge within a group leaves no path out of the set that has the group."""
+    graph = Graph.create("abc", [(0, 1), (1, 2)], work=1.0)
+    rules = [Acyclic(), Colocate(nodes=(0, 1))]
+    reading = ProofReading(Problem.create(graph, [Device("p"), Device("q")], Shared(1.0), constraints=rules))
+    weights = [2 if 0 in members else 1 for members in reading.members]
+    assert not _lighter(reading, reading.kinds[0], 2.5, weights, 1, inf)
+    assert _lighter(reading, reading.kinds[0], 2.5, weights, 2, inf)
 
 
 def test_searches_are_as_short_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Acyclic, Constraint, Replicate, Shard, StageMemory
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
@@ -71,6 +72,13 @@ REFUSED: list[tuple[str, str, Mapping[str, Any], str]] = [
         {"path": ["a"], "cuts": [[0, 0, 1e300]]},
         "too large to count with",
     ),
+    (
+        "path-hull",
+        spec(CPU + "constraint memory\n"),
+        {"path": ["a"], "cuts": [[0, 0, 1e10]]},
+        "too large to count with",
+    ),
+    ("path-hull", spec(CPU), {"path": ["a"], "cuts": [[0, 0, "1"]]}, "no run of its path"),
     ("chain", spec(ORDERED, TRAINED), TARGET, "backward part"),
     ("chain", spec(ROW), TARGET, "need no order"),
     ("configuration", spec(ROW), {**TARGET, "weights": {"a": 2}, "most": {"p": 0}}, "does not name the devices"),
@@ -123,6 +131,16 @@ def test_an_interval_ends_with_the_schedule() -> None:
         data = {**ROUNDS, "interval": {**interval, **changed}}
         with pytest.raises(Refused, match="every interval room"):
             checker.prove(problem_of(APART), data, Limits(time=60.0))
+
+
+@pytest.mark.parametrize(
+    "rule", [Replicate(most=2), Shard(by=(1, 2)), StageMemory(schedule="1f1b", microbatches=2)], ids=lambda r: r.keyword
+)
+def test_stages_on_networks(rule: Constraint) -> None:
+    """What stages mean on links nobody has said: specs may not ask for it, and certificates prove nothing."""
+    problem = problem_of(spec(TIMED.replace("makespan", "bottleneck"))).with_constraints([Acyclic(), rule])
+    with pytest.raises(Refused, match="have one channel"):
+        registry.load(registry.PROOFS, "ideals")().prove(problem, TARGET, Limits(time=60.0))
 
 
 TREES = [
