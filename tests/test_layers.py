@@ -55,7 +55,7 @@ FLOORS: dict[str, list[set[str]]] = {  # of each room, from the bottom up: each 
         {"language"},
         {"language.builder"},
     ],
-    "solving": [{"solving.plugins", "solving.answers"}, {"solving"}, {"solving.drivers"}],
+    "solving": [{"solving.plugins"}, {"solving.answers"}, {"solving"}, {"solving.drivers"}],
     "runtimes": [{"runtimes.execution"}, {"runtimes.profiling", "runtimes.targets"}],
     "show": [
         {"show.report"},

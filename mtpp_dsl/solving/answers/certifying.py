@@ -6,19 +6,24 @@ from dataclasses import replace
 from math import inf
 
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.contracts.limits import Limits
-from mtpp_dsl.core.contracts.protocols import Checker
-from mtpp_dsl.core.errors import Refused, UsageError
-from mtpp_dsl.core.plans.result import Certificate, Result
+from mtpp_dsl.core.contracts.limits import Limits, Progress
+from mtpp_dsl.core.contracts.protocols import Checker, Method
+from mtpp_dsl.core.errors import Refused, SolverError, UsageError
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import OPTIMAL_GAP, Bound, Certificate, Result, relative_gap
 from mtpp_dsl.core.problem.counting import recognised
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solving.plugins import supervision
 
-__all__ = ["ROUNDING", "certified", "leaves_for"]
+__all__ = ["ROUNDING", "certified", "leaves_for", "weights_for"]
 
 ROUNDING = 1e-9
 """Relative: values of objectives are written and read as decimals, some of them inverted."""
 SHARE = 0.04
 """Of the time of an answer: so much later it may be, with a certificate."""
+TRUSTED_SHARE, TRUSTED_SECONDS = 0.25, 1.0
+"""The same of an optimum that rests on a solver's word alone, and the seconds that it may have at least, but no more
+than it took: a certificate is worth them there."""
 SHORTEST = 0.02
 """Seconds with less of which no certificate is searched."""
 PREPARATION = 1e-4
@@ -44,6 +49,24 @@ def leaves_for(problem: Problem, cost: float, limits: Limits) -> Certificate | N
     return certificate
 
 
+def weights_for(problem: Problem, plan: Plan, cost: float, seconds: float) -> Bound | None:
+    """Return a bound with a certificate that *plan*, which costs *cost*, is optimal up to rounding; None without one.
+
+    It is that of ``configuration``, or one that this knows on its way, which go for the cost of a plan that they are
+    given, and often have in a moment what others had to search for long.
+    """
+    method: Method = registry.load(registry.METHODS, "configuration")()
+    if seconds < SHORTEST or method.accepts(problem) is not None:
+        return None
+    try:
+        bound = supervision.run(method, problem, Limits(time=seconds, start=plan), Progress()).bound
+    except (Refused, SolverError):
+        return None
+    if bound is None or bound.certificate is None or relative_gap(cost, bound.cost) > OPTIMAL_GAP:
+        return None
+    return bound
+
+
 def certified(problem: Problem, result: Result, seconds: float, limit: float | None = None) -> Result:
     """Return a result whose bound has a certificate, if one is found in a small share of the time.
 
@@ -53,9 +76,16 @@ def certified(problem: Problem, result: Result, seconds: float, limit: float | N
         seconds: that it took.
         limit: of these seconds; None for none.
     """
-    bound = result.bound
-    most = min(SHARE * seconds, inf if limit is None else limit - seconds)
-    if bound is None or bound.certificate is not None or most < SHORTEST:
+    bound, left = result.bound, inf if limit is None else limit - seconds
+    if bound is None or bound.certificate is not None:
         return result
-    certificate = leaves_for(problem, bound.cost, Limits(time=most))
-    return result if certificate is None else replace(result, bound=replace(bound, certificate=certificate))
+    if (most := min(SHARE * seconds, left)) >= SHORTEST:
+        certificate = leaves_for(problem, bound.cost, Limits(time=most))
+        if certificate is not None:
+            return replace(result, bound=replace(bound, certificate=certificate))
+    plan, cost = result.plan, result.cost
+    if plan is None or cost is None or result.status != "optimal" or bound.proof == "checked" or problem.later:
+        return result
+    most = min(max(TRUSTED_SHARE * seconds, min(TRUSTED_SECONDS, seconds)), left)
+    again = weights_for(problem, plan, cost, most)
+    return result if again is None else replace(result, bound=again)

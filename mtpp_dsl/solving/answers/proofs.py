@@ -14,10 +14,13 @@ from mtpp_dsl.core.constraints import BatchSizes, Constraint, Decision, Largest,
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Checker, Method
 from mtpp_dsl.core.errors import Refused, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.core.plans.evaluation import evaluate
+from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.plans.result import OPTIMAL_GAP, Certificate, relative_gap
 from mtpp_dsl.core.problem.counting import recognised
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solving.answers.certifying import ROUNDING, leaves_for
+from mtpp_dsl.solving.answers.certifying import ROUNDING, leaves_for, weights_for
 
 SECONDS = 30.0
 """What the check of a bound without a certificate may take."""
@@ -40,25 +43,27 @@ class BoundClaim:
         cost: the bottleneck that this means.
         method: that found it.
         certificate: as it stands in the answer; None without one.
+        plan: of the answer, if it has one.
     """
 
     value: float
     cost: float
     method: str
     certificate: Mapping[str, Any] | None
+    plan: Plan | None = None
 
     @classmethod
     def of(cls, problem: Problem, data: object) -> BoundClaim | None:
         """Return the claim of a JSON answer of the right shape, None of one that makes none."""
-        bound = data.get("bound") if isinstance(data, Mapping) else None
-        if not isinstance(bound, Mapping):
+        if not isinstance(data, Mapping) or not isinstance(bound := data.get("bound"), Mapping):
             return None
         value = bound["value"]
         if value is None:  # no limit to the throughput
             value = problem.objective.value(0.0)
         certificate = bound.get("certificate")
         cost = value if problem.objective.sense == "minimize" else problem.objective.value(value)
-        return cls(value, cost, str(bound.get("method")), certificate)
+        plan = None if data.get("plan") is None else Plan.from_json(problem, data)
+        return cls(value, cost, str(bound.get("method")), certificate, plan)
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,12 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
         if _by_target_alone(kind, problem, claim, limits):
             text = f"bound {value} by {claim.method}: it has no certificate; proved again here by {how}"
             return ProofFinding(True, text, {"kind": kind, **_target(claim)})
+    certificate = _optimal_by_weights(problem, claim, limits)
+    if certificate is not None:
+        text = (
+            f"bound {value} by {claim.method}: it has no certificate; proved again here, up to a millionth, by weights"
+        )
+        return ProofFinding(True, text, certificate.to_json())
     certificate = leaves_for(problem, claim.cost, Limits(time=min(SECONDS, limits.remaining)))
     if certificate is not None:
         text = f"bound {value} by {claim.method}: it has no certificate; proved again here by going through all choices"
@@ -167,6 +178,24 @@ def _by_target_alone(kind: str, problem: Problem, claim: BoundClaim, limits: Lim
     except (Refused, UsageError):
         return False
     return True
+
+
+def _optimal_by_weights(problem: Problem, claim: BoundClaim, limits: Limits) -> Certificate | None:
+    """Return a certificate, which is checked, that the plan is optimal, as is claimed, up to rounding; or None."""
+    if claim.plan is None or problem.later:
+        return None
+    cost = evaluate(problem, claim.plan).cost
+    if relative_gap(cost, claim.cost) > OPTIMAL_GAP:
+        return None
+    bound = weights_for(problem, claim.plan, cost, min(SECONDS, limits.remaining))
+    if bound is None or bound.certificate is None:
+        return None
+    checker: Checker = registry.load(registry.PROOFS, bound.certificate.kind)()
+    try:
+        proved = checker.prove(problem, bound.certificate.data, Limits(time=min(SECONDS, limits.remaining)))
+    except (Refused, UsageError):
+        return None
+    return bound.certificate if relative_gap(cost, proved) <= OPTIMAL_GAP else None
 
 
 def _target(claim: BoundClaim) -> dict[str, float]:

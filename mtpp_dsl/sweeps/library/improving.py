@@ -282,11 +282,16 @@ def _better(record: BestKnown, plan: JudgedPlan) -> bool:
 
 
 def _raised(record: BestKnown, bound: JudgedBound) -> bool:
-    """Return whether a bound says more than the record's, or as much and is better founded."""
-    if record.bound is None or record.raises(bound.value, record.bound):
-        return True
-    firmer = not record.proof or PROOFS.index(bound.proof) > PROOFS.index(record.proof)
-    return firmer and not record.raises(record.bound, bound.value)
+    """Return whether a bound says more than the record's, or as much and is better founded.
+
+    Where either shows that the plan is optimal, the better founded one says as much.
+    """
+    if record.bound is None or not record.proof:
+        return record.bound is None or not record.raises(record.bound, bound.value)
+    firmer = PROOFS.index(bound.proof) - PROOFS.index(record.proof)
+    if firmer and record.status == replace(record, bound=bound.value).status == "optimal":
+        return firmer > 0
+    return record.raises(bound.value, record.bound) or (firmer > 0 and not record.raises(record.bound, bound.value))
 
 
 def _by(finder: Finder, bound: JudgedBound) -> str:

@@ -69,6 +69,18 @@ def test_that_there_is_no_plan_is_recorded_and_contradicts_every_plan(tmp_path: 
         Offer(replace(known), None, JudgedBound(inf, "ideals", "trusted", "highs", "")).against(known, FOUND)
 
 
+def test_a_certificate_takes_the_place_of_a_solvers_word_where_both_show_an_optimum() -> None:
+    """A millionth lower, for the rounding that it keeps to; and never the other way round."""
+    word = BestKnown("p", value=1.0, bound=1.0 - 2e-9, proof="trusted")
+    firm = JudgedBound(1.0 - 5e-7, "configuration", "certificate", "highs", "{}")
+    change = Offer(replace(word), None, firm).against(word, FOUND)
+    assert (change.after.bound, change.after.proof, change.after.status) == (1.0 - 5e-7, "certificate", "optimal")
+    claim = JudgedBound(1.0 - 2e-9, "exact", "trusted", "highs", "")
+    assert not Offer(replace(word), None, claim).against(change.after, FOUND).better
+    lower = JudgedBound(1.0 - 5e-6, "configuration", "certificate", "highs", "{}")
+    assert not Offer(replace(word), None, lower).against(word, FOUND).better
+
+
 def test_what_has_become_better_is_told_with_its_unit_and_never_looks_the_same() -> None:
     before = BestKnown("p", value=0.00111748, unit="s")
     told_of = [
