@@ -19,6 +19,9 @@ BUDGET = 2
 """What the search returns when it has searched as many nodes as it was given."""
 CHUNK = 100
 """Nodes of the search between looks at the clock."""
+SMALL = 300
+"""In a graph of so many nodes and pins plain Python makes as many steps in a second as the kernel says, in larger ones
+fewer."""
 FLAGS = 5
 MAX_SETS = 8
 """Sets found before the search pauses."""
@@ -44,6 +47,7 @@ class Heavier:
         self._rates = np.zeros(n + 6, np.int64)
         self._cursor = np.zeros(4, np.int64)
         self._weights: Ints = np.zeros(n, np.int64)
+        self._size = 1 + (n + len(ordered.pins)) // SMALL
 
     def begin(self, weights: Ints, than: int) -> None:
         """Ask for sets that weigh more than *than*."""
@@ -86,7 +90,7 @@ class Heavier:
         search = (self._stack, self._rates, self._cursor, self._scratch, self._flags, self._found)
         status, stop = BUDGET, int(self._cursor[2]) + CHUNK
         while status == BUDGET and self._cursor[2] < stop:
-            portion = BRANCH.portion(stop - int(self._cursor[2]))
+            portion = max(1, BRANCH.portion(self._size * (stop - int(self._cursor[2]))) // self._size)
             status = int(run(*loads, *sides, units.unit, portion, *search))
         return status
 
