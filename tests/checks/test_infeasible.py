@@ -234,6 +234,17 @@ COUNTED = {
         "constraint batch on p in [4]\nconstraint batch on q in [2]\n",
         "no batches of a, one on each of p, add up to 6 inputs",
     ),
+    "batches of two nodes that do not add up": (
+        "node a\nnode b\n",
+        TWO + "interconnect links (bandwidth = 1)\nmaximize throughput (batch = 4)\nconstraint repeat up to 2\n"
+        "constraint colocate a, b\n"
+        + "".join(
+            f'time "{v}" on "{d}" at batch {size} = {1 if size == only else "inf"}\n'
+            for v, d, only in (("a", "p", 3), ("a", "q", 1), ("b", "p", 1), ("b", "q", 3))
+            for size in (1, 2, 3, 4)
+        ),
+        "no batches of a and b, at most 2 on each of p and q, add up to 4 inputs",
+    ),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.checks.order_findings import unfilled
+from mtpp_dsl.checks.order_findings import _out_of_place, unfilled
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, Replicate, StageMemory
 from mtpp_dsl.core.errors import ConstraintError
@@ -200,3 +200,16 @@ def test_contradicting_pins_are_found_in_chains(seed: int) -> None:
             named = [pin for pin in pins if str(pin) in found.clash]
             alone = problem.with_constraints([InOrder(devices=(1, 0, 2)), *named])
             assert next(plans(alone), None) is None
+
+
+def test_many_paths_are_gone_through_once() -> None:
+    """Of layers of two nodes each, where the first has to move: a path for each choice would be a million million."""
+    layers = 40
+    allowed = np.ones((2 * layers, 2), np.bool_)
+    allowed[:2, 0] = False
+    arcs = [(2 * i + a, 2 * i + 2 + b) for i in range(layers - 1) for a in (0, 1) for b in (0, 1)]
+    assert _out_of_place(allowed, arcs) is None
+    allowed[-1, 1] = False
+    found = _out_of_place(allowed, arcs)
+    assert found is not None
+    assert (len(found[0]), found[0][-1], found[1]) == (layers, 2 * layers - 1, 1)

@@ -351,3 +351,10 @@ def test_whatever_order_is_timed_is_a_plan(data: st.DataObject) -> None:
     delay = np.array(data.draw(st.lists(st.integers(0, 2), min_size=problem.k, max_size=problem.k)))
     batches = timed(problem, where, place[:, None] + 0.1 * delay[None, :])
     assert verify(problem, Plan.of_batches(batches)) == []
+
+
+def test_a_batch_of_one_input_has_a_time() -> None:
+    """Of the four inputs the last is a batch of its own, which starts and ends at no time."""
+    start, end = np.array([[0, np.nan], [1, np.nan]]), np.array([[1, np.nan], [2, np.nan]])
+    with pytest.raises(UsageError, match="has a start and an end"):
+        Batches.create(worked(), [[0, 0, 0, 1]] * 2, start, end)

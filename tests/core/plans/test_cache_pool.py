@@ -186,3 +186,10 @@ def test_targets_add_it() -> None:
 
 def test_fractions_do_not_round_a_whole_block_away() -> None:
     assert whole_blocks(Fraction(10) - Fraction(1, 10**12), 1, 1) == {9, 10}
+
+
+def test_a_device_that_has_no_room_for_caches_has_the_least() -> None:
+    """Its memory is what its node takes without the cache: that fits 0 times."""
+    graph = Graph.create("a", [], work=1.0, memory=3.0, params=2.0, cache=1.0)
+    problem = Problem.create(graph, [Device("p", memory=2.0)], Shared(1.0), constraints=[Memory(pool=Blocks())])
+    assert held_by_caches(problem, Plan.create(problem, [0])) == (0, {0})

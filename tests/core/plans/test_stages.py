@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.stage_check import iteration_times
 from mtpp_dsl.checks.verification import cost_of, loads, verify
-from mtpp_dsl.core.constraints import Acyclic, Memory, Shard, StageMemory
+from mtpp_dsl.core.constraints import Acyclic, Constraint, InOrder, Memory, Replicate, Shard, StageMemory
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import ConstraintError, UsageError
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.pipeline import iteration_bound, iteration_of, simulated
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.plans.stages import Keeping
+from mtpp_dsl.core.plans.stages import Keeping, stage_order
 from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
@@ -251,3 +251,35 @@ def test_counting_all_devices_as_used_would_refuse_a_plan_that_fits() -> None:
     assert verify(problem, plan) == []
     keeping = Keeping.of(problem, plan.assignment, {})
     assert keeping.memory(0, 1, again=False) <= problem.stage_limit[0] < keeping.memory(0, 2, again=False)
+
+
+def staged(*rules: Constraint) -> Problem:
+    """Return a chain of two nodes that save 1 each, on three devices with a memory of 2, under some more rules."""
+    graph = Graph.create("ab", [(0, 1)], work=1.0, state=1.0, saved=1.0)
+    devices = [Device(f"d{d}", memory=2.0) for d in range(3)]
+    return Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), *rules])
+
+
+def test_a_stage_without_a_rule_about_memory_need_not_recompute() -> None:
+    """It keeps what it will, wherever it stands: not the same as a stage that does not fit."""
+    problem = staged(StageMemory(schedule="1f1b", microbatches=4, devices=(1,)))
+    keeping = Keeping.of(problem, np.array([0, 1]), {})
+    assert [keeping.recomputes(0, after) for after in range(3)] == [False] * 3
+    assert [keeping.recomputes(1, after) for after in range(3)] == [False, None, None]
+
+
+def test_devices_without_nodes_are_last_in_an_order() -> None:
+    """The order of devices is over three of them, of which the second has no stage."""
+    problem = staged(StageMemory(schedule="1f1b", microbatches=4), InOrder())
+    assert stage_order(problem, np.array([0, 2]), {}, (0, 1, 2)) == (0, 2, 1)
+
+
+def test_the_check_counts_what_replicas_exchange() -> None:
+    """Two replicas take 2 each for the work of a microbatch, and 3 to exchange 6 at 2 each way."""
+    graph = Graph.create("a", [], work=4.0, params=6.0)
+    objective = Objective("iteration", microbatches=2, schedule="1f1b")
+    rules = [Acyclic(), Replicate(most=2, sync="weights")]
+    problem = Problem.create(graph, [Device("p"), Device("q")], Shared(2.0), objective, rules)
+    plan = Plan.create(problem, [0], replicas={0: (0, 1)})
+    assert verify(problem, plan) == []
+    assert evaluate(problem, plan).cost == cost_of(problem, plan) == 6.0

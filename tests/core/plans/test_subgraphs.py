@@ -185,3 +185,11 @@ def test_evaluation_and_check_agree(seed: int) -> None:
     problem = latency_problem(seed, most=4)
     for plan in plans(problem):
         assert evaluate(problem, plan).cost == cost_of(problem, plan)
+
+
+@pytest.mark.parametrize(("twice", "once", "valid"), [(0, 1, False), (1, 0, True)])
+def test_rules_about_subgraphs_are_for_their_devices(twice: int, once: int, valid: bool) -> None:
+    """The first accelerator may run one subgraph, the second two."""
+    plan = scheduled(diamond(Subgraphs(most=2)), [twice, once, once, twice], [0, 0, 0, 1])
+    problem = diamond(Subgraphs(most=1, devices=(0,)), Subgraphs(most=2, devices=(1,)))
+    assert (verify(problem, plan) == []) == valid

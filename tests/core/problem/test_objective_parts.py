@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.checks.verification import cost_of, loads
+from mtpp_dsl.checks.verification import cost_of, costs_of, loads
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.core.constraints import (
     Acyclic,
@@ -25,6 +25,7 @@ from mtpp_dsl.core.constraints import (
     Memory,
     Pin,
     Replicate,
+    Used,
 )
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused, SpecError, UsageError
@@ -280,3 +281,13 @@ def test_solutions_that_a_solver_leaves_out_are_not_bounded_away() -> None:
     assert best is not None
     assert bound is not None
     assert bound.cost <= best * (1 + 1e-12)
+
+
+def test_the_largest_loads_of_both_parts_are_added() -> None:
+    """Devices whose forward loads are 3 and 1, and whose backward loads are 4 and 2, cost 3 + 4."""
+    graph = Graph.create("abcd", [], work=[3, 1, 4, 2], backward=[False, False, True, True])
+    for objectives in ([SEPARATE], [Objective.linear([(Used(0), 2.0)]), SEPARATE]):
+        problem = Problem.create(graph, [Device("p"), Device("q")], Shared(1.0), objectives)
+        plan = Plan.create(problem, [0, 1, 0, 1])
+        evaluation = evaluate(problem, plan)
+        assert (evaluation.cost, *evaluation.later)[-1] == costs_of(problem, plan)[-1] == 7.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from math import nextafter
 from random import Random
@@ -173,6 +174,15 @@ def test_what_is_no_tree_is_refused(tree: object) -> None:
     rows = rows_below(example(), 5.0)
     with pytest.raises(Refused):
         LeavesProof().prove(example(), {"target": 5.0, "rows": rows.digest, "tree": tree}, Limits())
+
+
+@pytest.mark.parametrize("more", [b"x", b"\0" * 100])
+def test_nothing_is_packed_behind_the_end(more: bytes) -> None:
+    """A list with bytes behind it, or of which the last ones are missing."""
+    data = b64decode(packed([1, 2, 3]))
+    for text in (data + more, data[: -len(more)]):
+        with pytest.raises(Refused, match="cannot be unpacked"):
+            unpacked(b64encode(text).decode())
 
 
 def test_all_boxes_are_leaves() -> None:
