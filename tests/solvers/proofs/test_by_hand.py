@@ -37,6 +37,16 @@ READ = (
     ),
 )
 
+STAGES = 'node "a" (work = 4)\nnode "b" (work = 6)\nedge "a" -> "b"\n'
+AGAIN = (
+    "device p (memory = 8)\ndevice q (memory = 9)\ninterconnect shared (bandwidth = 2)\n"
+    "minimize iteration (microbatches = 8, schedule = gpipe)\nconstraint acyclic\nconstraint pin a on p\n"
+    "constraint pin b on q\nconstraint memory on p (schedule = gpipe, microbatches = 8, recompute = always)\n"
+)
+PASSES = (
+    "device d[3]\ninterconnect shared (bandwidth = 2)\nminimize iteration (microbatches = 100, schedule = gpipe)\n"
+    "constraint acyclic\n"
+) + REPLICAS
 DIAMOND = THREE + 'node "d" (work = 4)\nedge "b" -> "d"\nedge "c" -> "d"\n'
 COPIES = "device p\ndevice q\ninterconnect links (bandwidth = 2)\nmaximize throughput\nconstraint copies up to 2\n"
 
@@ -53,6 +63,7 @@ TRUE: dict[str, Case] = {
     "a first part": ("halves", THREE, PAIR, {"target": 4.0, "first": 1}),
     "nothing by cuts": ("cuts", THREE, PAIR, {"target": 0.0, "shares": {}}),
     "nothing by counting": ("count", THREE, PAIR, {"target": 0.0, "nets": {}, "shares": {}}),
+    "a stage that recomputes and one that does not": ("ideals", STAGES, AGAIN, {"target": 84.0 * (1 - 1e-9)}),
 }
 """What is proved."""
 
@@ -112,6 +123,15 @@ FALSE: dict[str, tuple[Case, float]] = {
         2.5,
     ),
     "a reader without all that it reads": (("path-hull", *READ, {"path": ["u"], "cuts": [[0, 0, 0]]}), 2.1),
+    "forward passes as long as loads": (
+        (
+            "ideals",
+            'node "a" (work = 12, params = 20)\nnode "b" (work = 10)\nedge "a" -> "b"\n',
+            PASSES,
+            {"target": 1050.0},
+        ),
+        1010.0,
+    ),
 }
 """What is refused, as there are such plans, and what the best one costs."""
 

@@ -113,6 +113,37 @@ def test_colocated_nodes_may_be_in_a_convex_set() -> None:
     assert _lighter(reading, reading.kinds[0], 2.5, weights, 2, inf)
 
 
+def test_one_unit_less_is_below() -> None:
+    """A node that takes the target but for one unit is a set below it, and may be first or last in a pipeline."""
+    unit = 2.0**-32
+    graph = Graph.create("ab", [(0, 1)], work=[1 - unit, 1.0])
+    reading = ProofReading(Problem.create(graph, [Device("p"), Device("q")], Shared(1.0), constraints=[Acyclic()]))
+    sets = Sets(reading, reading.kinds[0], 1.0, [(0, 1)])
+    assert sets.units == 1 / unit
+    assert sets.possible(np.array([True, False]), sets.place(None, None))
+    assert not sets.possible(np.array([False, True]), sets.place(None, None))
+    assert sets.heavier([1, 0], 0, sets.place(None, None)) is not None
+    assert sets.heavier([0, 1], 0, sets.place(None, None)) is None
+    assert [int(rank[0]) for rank in sets.ranks(np.array([0]), 2)] == [0, 0]
+    assert [int(rank[0]) for rank in sets.ranks(np.array([1]), 2)] == [1, 0]
+
+
+def test_loads_far_above_the_target_are_still_counted() -> None:
+    """Parameters that fit are a million times what could be streamed below the target: sums stay whole numbers."""
+    much = 2.0**20
+    graph = Graph.create("ab", [], work=[0.5, 0.75], params=[much, 2 * much])
+    device = Device("p", memory=3 * much)
+    reading = ProofReading(Problem.create(graph, [device], Shared(1.0, overflow=True)))
+    for target, heavy in ((1.0, [False, True]), (1.5, [True, True])):
+        sets = Sets(reading, reading.kinds[0], target, [])
+        most = 2 if target > 1.25 else 1
+        found = sets.heavier([1, 2], most, sets.place(None, None))
+        assert found is not None
+        assert found.tolist() == heavy
+        assert sets.heavier([1, 2], most + 1, sets.place(None, None)) is None
+        assert sets.sharp(3) * 3 * much * sets.units < 2**62
+
+
 def test_searches_are_as_short_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """How often they settle and cut: more often if a price or a rule is lost, seldom less often."""
     count: Counter[str] = Counter()

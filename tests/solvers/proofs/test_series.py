@@ -16,7 +16,8 @@ from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs import module_search
-from mtpp_dsl.solvers.proofs.module_search import ModuleSearch
+from mtpp_dsl.solvers.proofs.module_search import FAR, Module, ModuleSearch
+from mtpp_dsl.solvers.proofs.rows import Units
 from mtpp_dsl.solvers.proofs.series import SeriesProof, cut_nodes
 from tests.makespans import makespan_problem
 from tests.oracle import optimum
@@ -136,6 +137,53 @@ def test_a_search_that_has_too_little_room_proves_nothing(
     for depth in (1, 2, 3, 4, 5, 400):
         monkeypatch.setattr(module_search, "MAX_DEPTH", depth)
         assert proved(shop_problem(seed, 8, 2), target) == (depth >= room)
+
+
+def test_a_search_looks_at_the_clock() -> None:
+    module = Module(*(np.zeros(shape, np.int64) for shape in ((1, 1), 0, 0, (0, 1, 1))), exclusive=False)
+    search = ModuleSearch(module, np.array([1]), 1)
+    with pytest.raises(UsageError, match="time is not enough"):
+        search.run(Limits(time=0.0))
+    assert search.run(Limits())
+
+
+def test_transfers_of_other_boxes_do_not_count() -> None:
+    """With w on 1 both transfers leave 0, 10 and 4, which is too long; with w on 2 there is one, and y decides.
+
+    The box with y on 1 comes first, beside q, and takes 9; with y on 4 it takes 6, and not the 10 of the first box.
+    """
+    u, w, v, z, y, q = range(6)
+    time = np.full((6, 5), FAR)
+    for node, on in ((u, {0: 0}), (w, {1: 1, 2: 3}), (v, {0: 1, 3: 1}), (z, {3: 1}), (y, {1: 5, 4: 6}), (q, {1: 4})):
+        time[node, [*on]] = [*on.values()]
+    cost = np.full((3, 5, 5), FAR)
+    cost[:, range(5), range(5)] = 0
+    cost[0, 0, 3], cost[2, 0, 3] = 10, 4
+    cost[1, [1, 1, 2, 2], [0, 3, 0, 3]] = [20, 0, 0, 20]
+    module = Module(time, np.array([u, w, u]), np.array([v, v, z]), cost, exclusive=True)
+    search = ModuleSearch(module, ((time < FAR) << np.arange(5)).sum(axis=1), 13)
+    assert search.run(Limits())
+    assert search.least == 6
+
+
+def test_no_more_is_asked_of_a_module_than_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A diamond takes 4, and the node behind it 2: where 6 is asked of both, the diamond is searched for up to 4."""
+    asked: list[float] = []
+    run = ModuleSearch.run
+
+    def kept(search: ModuleSearch, limits: Limits) -> bool:
+        asked.append(search.least)
+        return run(search, limits)
+
+    monkeypatch.setattr(ModuleSearch, "run", kept)
+    graph = Graph.create("abcde", [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)], work=[0, 2, 2, 0, 2], output=2.0)
+    problem = Problem.create(
+        graph, [Device("p"), Device("q")], Links(np.ones((2, 2)), np.zeros((2, 2))), Objective("makespan")
+    )
+    assert optimum(problem) == 6.0
+    assert proved(problem, 6.0)
+    units = Units(6.0)
+    assert max(asked) <= units.used(4.0)
 
 
 def test_cut_nodes_are_those_that_all_paths_go_through() -> None:
