@@ -234,6 +234,12 @@ COUNTED = {
         "constraint batch on p in [4]\nconstraint batch on q in [2]\n",
         "no batches of a, one on each of p, add up to 6 inputs",
     ),
+    "batches of which several would do": (
+        NODES,
+        TWO + "interconnect links (bandwidth = 1)\nmaximize throughput (batch = 6)\nconstraint forbid a on q\n"
+        "constraint batch on p in [2]\nconstraint batch on q in [4]\n",
+        "no batches of a, one on each of p, add up to 6 inputs; 'constraint repeat up to 3' lets a device",
+    ),
     "batches of two nodes that do not add up": (
         "node a\nnode b\n",
         TWO + "interconnect links (bandwidth = 1)\nmaximize throughput (batch = 4)\nconstraint repeat up to 2\n"

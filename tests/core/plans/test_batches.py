@@ -358,3 +358,19 @@ def test_a_batch_of_one_input_has_a_time() -> None:
     start, end = np.array([[0, np.nan], [1, np.nan]]), np.array([[1, np.nan], [2, np.nan]])
     with pytest.raises(UsageError, match="has a start and an end"):
         Batches.create(worked(), [[0, 0, 0, 1]] * 2, start, end)
+
+
+def test_devices_slots_and_ranges_that_are_not_there() -> None:
+    """One input on a third device or in a third batch of two; a range of inputs that ends where it begins."""
+    problem = worked()
+    start = np.zeros((2, 2))
+    with pytest.raises(UsageError, match=r"a device outside 0\.\.1"):
+        Batches.create(problem, [[0, 0, 0, 2]] * 2, start, start)
+    with pytest.raises(UsageError, match=r"on a device outside 0\.\.0"):
+        Batches.create(problem, [[0, 0, 0, 0]] * 2, start, start, np.array([[0, 0, 0, 1]] * 2))
+    batches = halves(problem).batches
+    assert batches is not None
+    rows = batches.to_json(problem)
+    rows[0]["inputs"].append([3, 3])
+    with pytest.raises(UsageError, match="are no range"):
+        Batches.from_json(problem, rows)

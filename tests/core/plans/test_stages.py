@@ -283,3 +283,22 @@ def test_the_check_counts_what_replicas_exchange() -> None:
     plan = Plan.create(problem, [0], replicas={0: (0, 1)})
     assert verify(problem, plan) == []
     assert evaluate(problem, plan).cost == cost_of(problem, plan) == 6.0
+
+
+def test_two_shares_make_passes_of_their_own() -> None:
+    """With gpipe both passes count by themselves: 3 + 4 for each microbatch but one, and the loads, 4 and 5."""
+    graph = Graph.create("ab", [(0, 1)], work=[4.0, 5.0], forward_share=[0.75, 0.2])
+    objective = Objective("iteration", microbatches=3, schedule="gpipe")
+    problem = Problem.create(graph, [Device("p"), Device("q")], Shared(2.0), objective, [Acyclic()])
+    plan = Plan.create(problem, [0, 1])
+    assert evaluate(problem, plan).cost == cost_of(problem, plan) == 2 * (3 + 4) + 4 + 5
+
+
+def test_many_passes_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.create("a", [], work=4.0)
+    objective = Objective("iteration", microbatches=3, schedule="gpipe")
+    problem = Problem.create(graph, [Device("p")], Shared(2.0), objective, [Acyclic()])
+    plan = Plan.create(problem, [0])
+    assert iteration_times(problem, plan) == (12.0, 12.0)
+    monkeypatch.setattr("mtpp_dsl.checks.stage_check.MOST_PASSES", 5)
+    assert iteration_times(problem, plan) == (None, 12.0)

@@ -134,3 +134,13 @@ def test_a_spec_says_it_and_gets_it_back() -> None:
     assert again.interconnect == problem.interconnect
     assert "overflow = prefetch" in problem.to_spec().replace('"', "")
     assert mtpp_dsl.load(replace(problem, interconnect=Shared(1.0, overflow=True)).to_spec()).prefetches is False
+
+
+def test_what_phases_wait_for_is_part_of_their_forward_loads() -> None:
+    """Two phases stream 3 each while they work 1 and 2: loads are the longer ones, and all of them are forward."""
+    graphs = {name: Graph.create("a", [], work=work, params=5.0) for name, work in (("p", 1.0), ("q", 2.0))}
+    goal = Objective.linear([(Bottleneck("p"), 1.0), (Bottleneck("q"), 1.0)])
+    link = Shared(1.0, overflow=True, prefetch=True)
+    problem = Problem.create(phased_graph(graphs, {}), [Device("d", memory=2.0)], link, goal)
+    evaluation = evaluate(problem, Plan.create(problem, [0] * problem.graph.n))
+    assert evaluation.load.tolist() == evaluation.forward.tolist() == [6.0]

@@ -64,6 +64,15 @@ TRUE: dict[str, Case] = {
     "nothing by cuts": ("cuts", THREE, PAIR, {"target": 0.0, "shares": {}}),
     "nothing by counting": ("count", THREE, PAIR, {"target": 0.0, "nets": {}, "shares": {}}),
     "a stage that recomputes and one that does not": ("ideals", STAGES, AGAIN, {"target": 84.0 * (1 - 1e-9)}),
+    "a node that the quick device may not have": (
+        "path-hull",
+        'node "u" (work = 2)\n',
+        (
+            "device slow\ndevice quick (speed = 2)\ndevice cpu (io = free)\ninterconnect host (bandwidth = 1)\n"
+            'minimize makespan\nconstraint contiguous\nconstraint forbid u on quick\ntime "u" on "cpu" = 50\n'
+        ),
+        {"path": ["u"], "cuts": [], "target": 2.0 * (1 - 1e-12)},
+    ),
 }
 """What is proved."""
 
@@ -131,6 +140,40 @@ FALSE: dict[str, tuple[Case, float]] = {
             {"target": 1050.0},
         ),
         1010.0,
+    ),
+    "more replicas on some of equal devices": (
+        (
+            "ideals",
+            'node "a" (work = 6)\n',
+            (
+                "device d[5]\ninterconnect shared (bandwidth = 2)\nminimize bottleneck\nconstraint acyclic\n"
+                'constraint replicate "d[0]", "d[1]" up to 2\nconstraint replicate "d[2]", "d[3]", "d[4]" up to 3\n'
+            ),
+            {"target": 2.5},
+        ),
+        2.0,
+    ),
+    "streaming on one of two equal devices": (
+        (
+            "ideals",
+            'node "a" (work = 4, params = 100, memory = 1)\n',
+            MEMORIES + "interconnect shared (bandwidth = 2, overflow = stream)\nminimize bottleneck\n"
+            "constraint acyclic\nconstraint memory on p\nconstraint replicate devices up to 2 (sync = none)\n",
+            {"target": 5.0},
+        ),
+        4.0,
+    ),
+    "no memory, and nodes that need none": (
+        (
+            "ideals",
+            'node "a" (work = 4)\n',
+            (
+                "device p (memory = 0)\ninterconnect shared (bandwidth = 2)\nminimize bottleneck\nconstraint acyclic\n"
+                "constraint memory\n"
+            ),
+            {"target": 5.0},
+        ),
+        4.0,
     ),
 }
 """What is refused, as there are such plans, and what the best one costs."""

@@ -17,7 +17,7 @@ from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.configuration import _lighter
-from mtpp_dsl.solvers.proofs.heaviest import Sets
+from mtpp_dsl.solvers.proofs.heaviest import Sets, StagePlace
 from mtpp_dsl.solvers.proofs.proof_reading import DeviceKind, ProofReading
 from tests.split_problems import split_problem
 
@@ -124,6 +124,7 @@ def test_one_unit_less_is_below() -> None:
     assert not sets.possible(np.array([False, True]), sets.place(None, None))
     assert sets.heavier([1, 0], 0, sets.place(None, None)) is not None
     assert sets.heavier([0, 1], 0, sets.place(None, None)) is None
+    assert sets.place(2, 0) == StagePlace(early=2 * (sets.below + 1), late=0, ideal=False, filter=True)
     assert [int(rank[0]) for rank in sets.ranks(np.array([0]), 2)] == [0, 0]
     assert [int(rank[0]) for rank in sets.ranks(np.array([1]), 2)] == [1, 0]
 

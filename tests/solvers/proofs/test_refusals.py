@@ -88,6 +88,12 @@ REFUSED: list[tuple[str, str, Mapping[str, Any], str]] = [
     ("ideals", spec(STAGES + "minimize makespan\nconstraint acyclic\nconstraint contiguous\n"), TARGET, "no schedule"),
     ("ideals", spec(TIMED + REPLICATED), TARGET, "bottlenecks and iterations"),
     ("leaves", spec(STAGES + 'minimize bottleneck - used("p")\n'), TARGET, "grows with each"),
+    (
+        "leaves",
+        spec(STAGES + 'device r (speed = 2)\nminimize used("p") + used("q") + bottleneck\nconstraint acyclic\n'),
+        TARGET,
+        "of known devices",
+    ),
     ("leaves", spec(STAGES + 'maximize load("p")\n'), TARGET, "grows with each"),
     ("routes", spec(BATCH), {"prices": {"p": 1.0}}, "about bottlenecks"),
     (
@@ -117,6 +123,14 @@ def test_refused(number: int) -> None:
     kind, text, data, why = REFUSED[number]
     with pytest.raises(Refused, match=why):
         registry.load(registry.PROOFS, kind)().prove(problem_of(text), data, Limits(time=60.0))
+
+
+def test_time_that_is_over_before_the_work_of_a_batch() -> None:
+    work = {"weights": {"p": 1.0, "q": 1.0}, "prices": {}, "head": 0, "tail": 0}
+    checker = registry.load(registry.PROOFS, "batches")()
+    assert checker.prove(problem_of(spec(BATCH)), {"work": work}, Limits(time=60.0)) > 0
+    with pytest.raises(UsageError, match="time was not enough"):
+        checker.prove(problem_of(spec(BATCH)), {"work": work}, Limits(time=0.0))
 
 
 APART = "mtpp 1\ngraph { node x[3] (work = 2) }\ndevice p\ninterconnect links\nminimize makespan\n"

@@ -166,6 +166,18 @@ def test_transfers_of_other_boxes_do_not_count() -> None:
     assert search.least == 6
 
 
+def test_a_device_sends_while_it_receives() -> None:
+    """Tensors that cross each other take 5 at once, also on exclusive links."""
+    u, w, v, x = range(4)
+    time = np.full((4, 2), FAR)
+    time[[u, w, v, x], [0, 1, 1, 0]] = 0
+    cost = np.full((2, 2, 2), 5)
+    module = Module(time, np.array([u, w]), np.array([v, x]), cost, exclusive=True)
+    search = ModuleSearch(module, ((time < FAR) << np.arange(2)).sum(axis=1), 6)
+    assert search.run(Limits())
+    assert search.least == 5
+
+
 def test_no_more_is_asked_of_a_module_than_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A diamond takes 4, and the node behind it 2: where 6 is asked of both, the diamond is searched for up to 4."""
     asked: list[float] = []
