@@ -18,6 +18,7 @@ from mtpp_dsl.solvers.proofs.chain_labels import some_chain
 from mtpp_dsl.solvers.proofs.goals import ALLOWED, Goal
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH
 from mtpp_dsl.solvers.proofs.ideal_blocks import GENEROUS, IdealSets, LoadBlocks, ideals_of
+from mtpp_dsl.solvers.proofs.kept_together import kept_together
 from mtpp_dsl.solvers.proofs.phase_blocks import PhaseBlocks
 from mtpp_dsl.solvers.proofs.proof_reading import ProofReading, number
 from mtpp_dsl.solvers.proofs.stage_blocks import StageBlocks
@@ -47,7 +48,8 @@ class IdealsProof:
     notes all that blocks so far can take and that nothing dominates, see :mod:`.chain_labels`.
 
     Loads are work, the tensors that cross the block's border, and streaming; on networks of links, work alone. A block
-    whose load as it is computed is below the target by no more than rounding counts as below it.
+    whose load as it is computed is below the target by no more than rounding counts as below it. Nodes that some plan
+    below the target keeps together, if there is one, are one node: see :func:`.kept_together`.
     """
 
     name = "ideals"
@@ -73,7 +75,10 @@ def _some_counts(problem: Problem, target: float, limits: Limits) -> bool:
     """Return whether some numbers of devices of each kind can hold the whole graph below the target."""
     prices = None if problem.objective.quantity == "bottleneck" else prices_of(problem)
     rules = [rule for rule in problem.constraints if not isinstance(rule, Linear)]
-    reading = ProofReading(problem.asking(Objective("bottleneck"), rules), work_alone=True)
+    asked = problem.asking(Objective("bottleneck"), rules)
+    if all(isinstance(one, Bottleneck) for row in problem.of(Linear) for one, _ in row.terms):
+        asked = asked.with_constraints([*rules, *kept_together(asked)])  # a plan may use fewer devices then
+    reading = ProofReading(asked, work_alone=True)
     most = _most_allowed(problem) if prices is not None else min(target, _most_allowed(problem))
     blocks = _Blocks(reading, most, limits)
     order = next((rule for rule in problem.of(InOrder) if _names_all(rule, problem.k)), None)
