@@ -156,12 +156,24 @@ def test_too_few_nodes_are_named() -> None:
 
     assert not reason()
     found = reason(Colocate(nodes=(0, 2), origin="spec:7"))
+    assert found.startswith("each of ")
     assert "there is 1 group of nodes held together for these 2" in found
     assert "colocate (spec:7)" in found
     assert "spec:5" not in found
     found = reason(Forbid(nodes=(1, 2), devices=(2,), origin="spec:8"))
     assert "d2 has to have a node, and there are 0 nodes for it" in found
     assert "spec:5" in found
+
+
+def test_too_few_pairs_are_named() -> None:
+    """Two nodes that are held together are one group, too."""
+    rules = [Colocate(nodes=(0, 1)), InOrder(empty="never")]
+    graph = Graph.create("ab", [(0, 1)], work=1.0)
+    found = quick(Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=rules))
+    assert found is not None
+    assert (
+        found.reason == "each of d0 and d1 has to have a node, and there is 1 group of nodes held together for these 2"
+    )
 
 
 def test_a_node_behind_one_that_is_too_far_along() -> None:

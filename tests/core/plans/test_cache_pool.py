@@ -193,3 +193,11 @@ def test_a_device_that_has_no_room_for_caches_has_the_least() -> None:
     graph = Graph.create("a", [], work=1.0, memory=3.0, params=2.0, cache=1.0)
     problem = Problem.create(graph, [Device("p", memory=2.0)], Shared(1.0), constraints=[Memory(pool=Blocks())])
     assert held_by_caches(problem, Plan.create(problem, [0])) == (0, {0})
+
+
+def test_devices_without_caches_or_limits_do_not_count() -> None:
+    """Caches fit twice on the first device and three times on the second; the others have none, or no limit."""
+    graph = Graph.create("abcd", [], work=1.0, memory=2.0, params=1.0, cache=[1.0, 1.0, 0.0, 1.0])
+    devices = [Device("p", memory=3.0), Device("q", memory=4.0), Device("r", memory=9.0), Device("s")]
+    problem = Problem.create(graph, devices, Shared(1.0), constraints=[Memory(pool=Blocks())])
+    assert held_by_caches(problem, Plan.create(problem, [0, 1, 2, 3])) == (2, {0})

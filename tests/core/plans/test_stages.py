@@ -20,7 +20,7 @@ from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.pipeline import iteration_bound, iteration_of, simulated
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
-from mtpp_dsl.core.plans.stages import Keeping, stage_order
+from mtpp_dsl.core.plans.stages import Keeping, shard_speedup, stage_order
 from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
@@ -292,6 +292,12 @@ def test_two_shares_make_passes_of_their_own() -> None:
     problem = Problem.create(graph, [Device("p"), Device("q")], Shared(2.0), objective, [Acyclic()])
     plan = Plan.create(problem, [0, 1])
     assert evaluate(problem, plan).cost == cost_of(problem, plan) == 2 * (3 + 4) + 4 + 5
+
+
+def test_shards_that_no_rule_is_about_are_as_fast_as_they_are_many() -> None:
+    """Such a plan breaks the spec, and still has a cost."""
+    problem = staged(Shard(by=(1, 2), speedup=(1.0, 1.5), devices=(0, 1)))
+    assert shard_speedup(problem, np.array([2, 1, 3])).tolist() == [1.5, 1.0, 3.0]
 
 
 def test_many_passes_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,18 @@ from collections import Counter
 from itertools import islice
 from math import inf
 
+import numpy as np
 import pytest
 
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.core.constraints import Repeat
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.devices import Device, Links
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.batches import times_of_chunks
 from mtpp_dsl.solvers.proofs.leaves import rows_below
 from mtpp_dsl.solvers.proofs.rows import Rows
 from tests.amount import part
@@ -38,6 +43,17 @@ def values_of(problem: Problem, plan: Plan, rows: Rows) -> list[int]:
             own = number[row.name]
             values[own] = max(values[own], sum(often * values[x] for x, often in row.terms if x != own))
     return values
+
+
+def test_batches_are_repeated_on_their_devices() -> None:
+    """Of four inputs one device has four batches of one, another two: one by one they take 1 each, else 10."""
+    times = {name: {size: [1.0 if size == 1 else 10.0] for size in (1, 2, 3, 4)} for name in ("p", "q")}
+    graph = Graph.create("a", [], batch_times=times)
+    rules = [Repeat(most=4, devices=(0,)), Repeat(most=2, devices=(1,))]
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    objective = Objective("throughput", batch=4)
+    problem = Problem.create(graph, [Device("p"), Device("q")], links, objective, rules)
+    assert times_of_chunks(problem)[0].tolist() == [[0, 1, 2, 3, 4], [0, 1, 2, 10, 10]]
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-9])

@@ -73,6 +73,28 @@ TRUE: dict[str, Case] = {
         ),
         {"path": ["u"], "cuts": [], "target": 2.0 * (1 - 1e-12)},
     ),
+    "a dear tensor, or parameters that are streamed": (
+        "cuts",
+        'node "a" (output = 100)\nnode "b" (params = 60)\nedge "a" -> "b"\n',
+        (
+            "device p (memory = 50)\ndevice q (memory = 50)\n"
+            "interconnect shared (bandwidth = 1, overflow = stream)\nminimize bottleneck\n"
+        ),
+        {"target": 9.0, "nodes": ["a"], "shares": {"p": 1.0}},
+    ),
+    "nodes that are together from the first on": (
+        "path-hull",
+        (
+            'node "u" (work = 1)\nnode "w" (work = 1)\nnode "c" (output = 10)\nnode "h" (work = 3)\n'
+            'edge "u" -> "w"\nedge "c" -> "h"\n'
+        ),
+        (
+            "device acc\ndevice cpu (io = free)\ninterconnect host (bandwidth = 1)\nminimize makespan\n"
+            "constraint contiguous\nconstraint colocate u, w, c\n"
+            'time "c" on "acc" = 0\ntime "u", "c", "h" on "cpu" = 50\ntime "w" on "cpu" = 0.5\n'
+        ),
+        {"path": ["u", "w"], "cuts": [[0, 1, 0]], "target": 5.0 * (1 - 1e-12)},
+    ),
 }
 """What is proved."""
 
@@ -174,6 +196,31 @@ FALSE: dict[str, tuple[Case, float]] = {
             {"target": 5.0},
         ),
         4.0,
+    ),
+    "a device without memory, for a node that needs none": (
+        (
+            "path-hull",
+            'node "u" (work = 2)\n',
+            (
+                "device acc (memory = 0)\ndevice cpu (io = free)\ninterconnect host (bandwidth = 1)\n"
+                'minimize makespan\nconstraint contiguous\nconstraint memory\ntime "u" on "cpu" = 50\n'
+            ),
+            {"path": ["u"], "cuts": []},
+        ),
+        2.0,
+    ),
+    "two nodes on devices of their own": (
+        (
+            "path-hull",
+            'node "w"\nnode "u"\nedge "u" -> "w"\n',
+            (
+                "device one\ndevice two\ndevice cpu (io = free)\ninterconnect host (bandwidth = 1)\n"
+                'minimize makespan\nconstraint contiguous\ntime "u" on "one" = 1\ntime "w" on "two" = 1\n'
+                'time "w" on "one" = 10\ntime "u" on "two" = 10\ntime "u", "w" on "cpu" = 50\n'
+            ),
+            {"path": ["u", "w"], "cuts": []},
+        ),
+        2.0,
     ),
 }
 """What is refused, as there are such plans, and what the best one costs."""

@@ -128,3 +128,12 @@ def test_no_set_that_may_be_is_settled_away() -> None:
             assert (falls == (ideal | reach[after == IN].any(axis=0))).all()
             assert (climbs == (filter_ | reach[:, after == IN].any(axis=1))).all()
     assert (empty, settled, free) == (87, 343, 781)
+
+
+def test_settling_goes_on_until_nothing_changes() -> None:
+    """In a set that is an ideal and a filter, c takes its ancestors a and b out with it, and these d."""
+    arcs = np.array([(0, 2), (0, 3), (1, 2), (1, 3)])
+    state, flags = np.array([FREE, FREE, OUT, FREE]), np.zeros((2, 4), np.bool_)
+    work, memory = np.ones(4, np.int64), np.zeros(4)
+    assert _settle(state, closure(4, arcs), work, memory, 4, 1.0, 4, 4, True, True, flags[0], flags[1])
+    assert (state == OUT).all()

@@ -67,3 +67,22 @@ def out_of_time(record: Mapping[str, Any]) -> bool:
 )
 def test_they_look_at_the_clock(kind: str) -> None:
     assert any(out_of_time(record) for record in RECORDS if record["kind"] == kind)
+
+
+class Little(Limits):
+    """Limits with some time left, however long it takes."""
+
+    @property
+    def remaining(self) -> float:
+        return 0.5
+
+
+@pytest.mark.parametrize(
+    "kind", ["batches", "count", "cuts", "halves", "ideals", "path-hull", "routes", "series", "windows"]
+)
+def test_a_little_time_is_time(kind: str) -> None:
+    """The first and the last two certificates of a kind that prove something prove it when half a second is left."""
+    proofs = [(r["spec"], data, value) for r in RECORDS if r["kind"] == kind for data, value in r["cases"] if value > 0]
+    for spec, data, value in [*proofs[:2], *proofs[-2:]]:
+        checker = registry.load(registry.PROOFS, kind)()
+        assert checker.prove(problem_of(spec), data, Little()) == pytest.approx(value, rel=2e-13, abs=0.0)

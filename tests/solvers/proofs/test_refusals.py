@@ -11,7 +11,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.core import registry
-from mtpp_dsl.core.constraints import Acyclic, Constraint, Replicate, Shard, StageMemory
+from mtpp_dsl.core.constraints import Acyclic, Constraint, Copies, Repeat, Replicate, Shard, StageMemory
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
@@ -154,6 +154,14 @@ def test_stages_on_networks(rule: Constraint) -> None:
     """What stages mean on links nobody has said: specs may not ask for it, and certificates prove nothing."""
     problem = problem_of(spec(TIMED.replace("makespan", "bottleneck"))).with_constraints([Acyclic(), rule])
     with pytest.raises(Refused, match="have one channel"):
+        registry.load(registry.PROOFS, "ideals")().prove(problem, TARGET, Limits(time=60.0))
+
+
+@pytest.mark.parametrize("rule", [Copies(most=2), Repeat(most=2)], ids=lambda r: r.keyword)
+def test_stages_whose_nodes_run_several_times(rule: Constraint) -> None:
+    """Specs may not ask for both; a certificate about stages proves nothing then."""
+    problem = problem_of(spec(ORDERED)).with_constraints([Acyclic(), Replicate(most=2), rule])
+    with pytest.raises(Refused, match="changes what stages hold"):
         registry.load(registry.PROOFS, "ideals")().prove(problem, TARGET, Limits(time=60.0))
 
 
