@@ -144,6 +144,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "halves": "mtpp_dsl.solvers.proofs.halves:HalvesProof",
         "series": "mtpp_dsl.solvers.proofs.series:SeriesProof",
         "leaves": "mtpp_dsl.solvers.proofs.leaves:LeavesProof",
+        "parts": "mtpp_dsl.solvers.proofs.parts:PartsProof",
     },
     EXECUTORS: {
         "local": "mtpp_dsl.core.executors.local:Local",

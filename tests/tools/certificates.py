@@ -26,6 +26,7 @@ from mtpp_dsl.core.constraints import Copies
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.parts import SIDES, part_of
 from mtpp_dsl.solvers.proving.leaf_search import find_leaves
 from mtpp_dsl.solving.finding import find_method
 from tests.batch_problems import random_batches
@@ -36,6 +37,7 @@ from tests.networks import random_problem as network_problem
 from tests.order_problems import KINDS, ordered_problem
 from tests.phases import phased_problem, random_case
 from tests.row_problems import small_problem
+from tests.solvers.methods.test_auto_parts import training
 from tests.solvers.partition.test_copies_types import SHARES, with_types
 from tests.solvers.partition.test_hierarchy import random_problem as hierarchical
 from tests.solvers.proofs.test_halves import pipeline
@@ -93,6 +95,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     ),
     "halves": ((), (*SPLITS, lambda seed: pipeline(seed, 2))),
     "series": ((), (row_problem, shop_problem, lambda seed: makespan_problem(seed, 4, 2))),
+    "parts": ((), (training,)),
     "leaves": ((), (*SPLITS, *OTHERS, lambda seed: small_problem(seed, "makespan"), random_batches)),
 }
 """By the kind of the certificate: methods that find it, none where there is no such method, and problems."""
@@ -162,6 +165,8 @@ def certificates_of(
         return
     if kind in ("ideals", "halves", "series"):
         yield {"target": float(best or 0.0) * BELOW}
+    elif kind == "parts":
+        yield from parts_of(problem)
     elif kind == "leaves":
         certificate = find_leaves(problem, float(best or 0.0) * BELOW, Limits(time=1.0))
         if certificate is not None:
@@ -173,6 +178,17 @@ def certificates_of(
         bound = method.solve(problem, Limits(time=1.0, threads=1), Progress()).bound
         if bound is not None and bound.certificate is not None and bound.certificate.kind == kind:
             yield bound.certificate.data
+
+
+def parts_of(problem: Problem) -> Iterator[Mapping[str, Any]]:
+    """Yield certificates of both parts, with kinds that need a target alone."""
+    if problem.objective.quantity != "sum of bottlenecks":
+        return
+    alone = {side: part_of(problem, backward=side == "backward") for side in SIDES}
+    best = {side: optimum(part) for side, part in alone.items()}
+    if None not in best.values():
+        for kind in ("ideals", "halves"):
+            yield {side: {"kind": kind, "target": float(cost or 0.0) * BELOW} for side, cost in best.items()}
 
 
 def variants(kind: str, problem: Problem, data: Mapping[str, Any], rng: random.Random) -> Iterator[Mapping[str, Any]]:

@@ -29,6 +29,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.packed import packed, unpacked
 from mtpp_dsl.solving.answers.certifying import leaves_for
 from mtpp_dsl.solving.finding import find_method
+from tests.tools.certificates import parts_of
 from tests.tools.metamorphic.claims import others
 from tests.tools.metamorphic.families import FAMILIES, make
 
@@ -129,6 +130,7 @@ def certificates(problem: Problem, best: float | None) -> Iterator[Certificate]:
         tree = leaves_for(problem, best * (1 - 1e-9), Limits(time=2.0))
         yield from () if tree is None else [tree]
         yield from (Certificate(kind, {"target": best * (1 - 1e-9)}) for kind in ("ideals", "halves", "series"))
+        yield from (Certificate("parts", data) for data in parts_of(problem))
 
 
 def tried(problem: Problem, best: float | None, kind: str, data: Mapping[str, Any]) -> str:
