@@ -13,8 +13,12 @@ import mtpp_dsl
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.core import registry
+from mtpp_dsl.core.constraints import Acyclic, Replicate
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.problem.devices import Device, Shared
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.problem import Problem
 
 UNIT = 2.0**-32
 """Of a load below 1, as ``cuts`` counts it."""
@@ -286,3 +290,15 @@ def test_time_that_ends_between_cuts(times: int) -> None:
         registry.load(registry.PROOFS, "cuts")().prove(
             problem, {"target": 5.0, "nodes": ["a"], "shares": {"p": 1.0}}, Ending()
         )
+
+
+def test_replicas_share_both_passes() -> None:
+    """Two replicas take 1 forward and 1 backward: nothing above 2 is proved."""
+    graph = Graph.create("a", [], work=4.0, forward_share=0.5)
+    rules = [Acyclic(), Replicate(most=2, sync="none")]
+    problem = Problem.create(graph, [Device("p"), Device("q")], Shared(1.0), constraints=rules)
+    assert min(cost_of(problem, plan) for plan in plans(problem)) == 2.0
+    checker = registry.load(registry.PROOFS, "ideals")()
+    assert checker.prove(problem, {"target": 2.0 * (1 - 1e-9)}, Limits(time=60.0)) > 0
+    with pytest.raises(Refused, match="all blocks below"):
+        checker.prove(problem, {"target": 3.0}, Limits(time=60.0))
