@@ -163,10 +163,16 @@ class LoadBlocks:
         self.least -= SUMMED * self.least[-1]
         self._border = Border(ideals, {pins: (cost,) for pins, cost in reading.tensors.items()})
 
-    def larger(self, i: int, below: float = inf) -> Ints:
-        """Return the ideals that hold ideal *i* and more, of which the rest takes less than that on any device."""
-        most = below * (1 + GENEROUS) + 2 * SUMMED * self.least[-1]
-        return self._ideals.holding(i, i + 1 + np.flatnonzero(self.least[i + 1 :] - self.least[i] < most))
+    def larger(self, i: int, below: float = inf, after: float = inf) -> Ints:
+        """Return the ideals that hold ideal *i* and more, of which the rest takes less than *below* on any device.
+
+        What these leave takes no more than *after*, each node where it is fastest.
+        """
+        off, least = 2 * SUMMED * self.least[-1], self.least[i + 1 :]
+        possible = least - self.least[i] < below * (1 + GENEROUS) + off
+        if after < inf:
+            possible &= self.least[-1] - least <= after * (1 + GENEROUS) + off
+        return self._ideals.holding(i, i + 1 + np.flatnonzero(possible))
 
     def loads(self, i: int, larger: Ints) -> Floats:
         """Return [larger, kinds] the loads of devices of each kind, rounded down."""

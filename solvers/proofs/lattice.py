@@ -25,7 +25,8 @@ from mtpp_dsl.solvers.proofs.stage_blocks import StageBlocks
 
 __all__ = ["IdealsProof"]
 
-MAX_IDEALS = 20_000
+MAX_IDEALS = 60_000
+MAX_TABLE = 100_000_000
 MAX_COUNTS = 4_096
 """Ways to have used some devices of each kind."""
 
@@ -134,11 +135,14 @@ class _Blocks:
         self.count, self._limits, self._target = ideals.count, limits, target
         self._blocks = LoadBlocks(reading, ideals)
 
-    def from_(self, i: int) -> tuple[Ints, Bools]:
-        """Return the larger ideals that one more device may reach, and [larger, kinds] which of them each kind can."""
+    def from_(self, i: int, others: int | None = None) -> tuple[Ints, Bools]:
+        """Return the larger ideals that one more device may reach, and [larger, kinds] which of them each kind can.
+
+        Only so many *others* may hold the rest, if that is given: it is below the target for each of these together.
+        """
         if i % 64 == 0 and self._limits.remaining <= 0:
             raise UsageError(NOT_ENOUGH)
-        larger = self._blocks.larger(i, self._target)
+        larger = self._blocks.larger(i, self._target, inf if others is None else others * self._target)
         loads = self._blocks.loads(i, larger)
         return larger, (loads < self._target * (1 + GENEROUS)) & self._blocks.fits(i, larger)
 
@@ -148,12 +152,16 @@ def _in_any_order(blocks: _Blocks, reading: ProofReading) -> Bools:
     counts = tuple(len(kind.devices) + 1 for kind in reading.kinds)
     if np.prod(counts, dtype=np.float64) > MAX_COUNTS:
         raise Refused(f"there are more than {MAX_COUNTS:,} numbers of devices of each kind")
+    if blocks.count * np.prod(counts, dtype=np.float64) > MAX_TABLE:
+        raise Refused("there are too many ideals beside the numbers of devices of each kind")
     reachable = np.zeros((blocks.count, *counts), np.bool_)  # of each ideal, by which numbers of devices of each kind
     reachable[(0,) * reachable.ndim] = True
+    used = np.indices(counts).sum(axis=0)
+    k = sum(counts) - len(counts)
     for i in range(blocks.count - 1):
-        if not reachable[i].any():
+        if not (reachable[i] & (used < k)).any():
             continue
-        larger, able = blocks.from_(i)
+        larger, able = blocks.from_(i, k - 1 - int(used[reachable[i]].min()))
         for q, fits in enumerate(able.T):
             one_more = np.zeros_like(reachable[i])
             given, taken = [slice(None)] * len(counts), [slice(None)] * len(counts)

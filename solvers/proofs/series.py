@@ -151,7 +151,8 @@ class _Row:
         self._limits = limits
         graph, reading = problem.graph, _Reading(problem, units)
         order = graph.topological_order.tolist()
-        cuts = [i for i, v in enumerate(order) if v in set(cut_nodes(graph))]
+        cutting = set(cut_nodes(graph))
+        cuts = [i for i, v in enumerate(order) if v in cutting]
         ends = [*cuts] if cuts and cuts[-1] == graph.n - 1 else [*cuts, graph.n - 1]
         kinds: dict[bytes, _Kind] = {}
         self._kinds: list[_Kind] = []
