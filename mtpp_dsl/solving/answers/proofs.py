@@ -75,11 +75,13 @@ class ProofFinding:
         proved: whether it was proved again.
         text: a sentence for the reader.
         certificate: the one that proves it, as JSON; None without one.
+        cost: that is proved, where it is less than the claim: a millionth at most.
     """
 
     proved: bool
     text: str
     certificate: Mapping[str, Any] | None = None
+    cost: float | None = None
 
 
 def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFinding:
@@ -141,12 +143,12 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
         if _by_target_alone(kind, problem, claim, limits):
             text = f"bound {value} by {claim.method}: it has no certificate; proved again here by {how}"
             return ProofFinding(True, text, {"kind": kind, **_target(claim)})
-    certificate = _optimal_by_weights(problem, claim, limits)
-    if certificate is not None:
+    weighed = _optimal_by_weights(problem, claim, limits)
+    if weighed is not None:
         text = (
             f"bound {value} by {claim.method}: it has no certificate; proved again here, up to a millionth, by weights"
         )
-        return ProofFinding(True, text, certificate.to_json())
+        return ProofFinding(True, text, weighed[0].to_json(), weighed[1])
     certificate = leaves_for(problem, claim.cost, Limits(time=min(SECONDS, limits.remaining)))
     if certificate is not None:
         text = f"bound {value} by {claim.method}: it has no certificate; proved again here by going through all choices"
@@ -185,12 +187,12 @@ def _by_target_alone(kind: str, problem: Problem, claim: BoundClaim, limits: Lim
     return True
 
 
-def _optimal_by_weights(problem: Problem, claim: BoundClaim, limits: Limits) -> Certificate | None:
-    """Return a certificate, which is checked, that the plan is optimal, as is claimed, up to rounding; or None."""
+def _optimal_by_weights(problem: Problem, claim: BoundClaim, limits: Limits) -> tuple[Certificate, float] | None:
+    """Return a certificate that the plan is optimal, as is claimed, up to rounding, and what it proves; or None."""
     if claim.plan is None or problem.later:
         return None
     cost = evaluate(problem, claim.plan).cost
-    if relative_gap(cost, claim.cost) > OPTIMAL_GAP:
+    if relative_gap(cost, claim.cost) > OPTIMAL_GAP or claim.cost > cost * (1 + ROUNDING):
         return None
     bound = weights_for(problem, claim.plan, cost, min(SECONDS, limits.remaining))
     if bound is None or bound.certificate is None:
@@ -200,7 +202,7 @@ def _optimal_by_weights(problem: Problem, claim: BoundClaim, limits: Limits) -> 
         proved = checker.prove(problem, bound.certificate.data, Limits(time=min(SECONDS, limits.remaining)))
     except (Refused, UsageError):
         return None
-    return bound.certificate if relative_gap(cost, proved) <= OPTIMAL_GAP else None
+    return (bound.certificate, proved) if relative_gap(cost, proved) <= OPTIMAL_GAP else None
 
 
 def _target(claim: BoundClaim) -> dict[str, float]:
