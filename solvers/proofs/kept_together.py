@@ -49,9 +49,10 @@ def kept_together(problem: Problem) -> list[Colocate]:
     if graph.backward.any() or not problem.acyclic or problem.hierarchical or problem.phased:
         return []
     if not isinstance(problem.interconnect, (Shared, Host)) or any(
-        not isinstance(rule, KNOWN) for rule in problem.constraints
+        not isinstance(rule, KNOWN) or (isinstance(rule, InOrder) and rule.empty == "never")
+        for rule in problem.constraints
     ):
-        return []
+        return []  # what moves may leave a device empty
     sets = _Merging(problem).sets()
     return [Colocate(nodes=tuple(nodes)) for nodes in sets if len(nodes) > 1]
 

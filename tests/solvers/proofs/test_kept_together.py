@@ -122,11 +122,13 @@ def test_each_rule_asks_for_what_it_says() -> None:
 
 
 def test_what_speaks_of_other_things_has_nothing_held_together() -> None:
-    """A row over used devices, which may be fewer then; a backward part; no order of the devices."""
+    """A row over used devices, which may be fewer then; a stage that must not be empty; a backward part; no order."""
     graph = Graph.create("ab", [(0, 1)], work=[1.0, 9.0], output=[1.0, 0.0])
     devices = [Device("x"), Device("y")]
     row = Linear(label="one", terms=((Used(0), 1.0),), sense="<=", rhs=1.0)
     assert kept_together(Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), row])) == []
     assert kept_together(Problem.create(graph, devices, Shared(1.0), constraints=[Contiguous()])) == []
+    never = InOrder(empty="never")
+    assert kept_together(Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), never])) == []
     training = Graph.create("ab", [(0, 1)], work=[1.0, 9.0], output=[1.0, 0.0], backward=[False, True])
     assert kept_together(Problem.create(training, devices, Shared(1.0), constraints=[Acyclic()])) == []
