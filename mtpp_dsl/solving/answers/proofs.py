@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from mtpp_dsl.checks.infeasible import quick
@@ -23,16 +24,18 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solving.answers.certifying import ROUNDING, leaves_for, weights_for
 from mtpp_dsl.solving.answers.part_proofs import parts_for
 
-SECONDS = 30.0
-"""What the check of a bound without a certificate may take."""
+SECONDS, SEARCHED = 30.0, 0.05
+"""What the check of a bound without a certificate may take in all; and the share of a long time limit that is more."""
 WITHOUT_DATA = {
     "ideals": "going through all ideals",
     "halves": "minimum cuts that part the devices in two",
     "series": "searching the modules between cut nodes",
 }
 """Kinds of proofs that need no more than a target, and what the checker does."""
-SHARE = {"series": 0.5}
-"""Of the time that is left, for a kind after which others may prove as much."""
+SHARE = 0.5
+"""Of the time that is left, for a proof after which others may prove as much."""
+WEIGHTS_SHARE = 0.4
+"""The same for a search of weights, whose check has half of the rest."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +124,13 @@ def check_bound(problem: Problem, claim: BoundClaim, limits: Limits) -> ProofFin
 def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits: Limits) -> ProofFinding:
     """Compute the bound again where ``simple``, ideals, cuts, modules, or boxes over all choices prove as much.
 
+    All of it together takes half a minute at most, or a twentieth of a long time limit.
+
     Raises:
         VerificationError: the bound is said to be that of ``simple``, and is more.
     """
+    left = limits.remaining
+    limits = Limits(time=min(left, max(SECONDS, SEARCHED * left if left < inf else 0.0)))
     if claim.cost <= 0 and _never_negative(problem.objective):
         return ProofFinding(True, f"bound {value} by {claim.method}: proved, as no cost is negative")
     simple: Method = registry.load(registry.METHODS, "simple")()
@@ -135,7 +142,7 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
     if claim.method == "simple" and bound is not None:
         shown = repr(problem.objective.value(bound.cost))
         raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
-    certificate = parts_for(problem, claim.cost, Limits(time=min(SECONDS, limits.remaining)))
+    certificate = parts_for(problem, claim.cost, Limits(time=SHARE * limits.remaining))
     if certificate is not None:
         text = f"bound {value} by {claim.method}: it has no certificate; proved again here by each part alone"
         return ProofFinding(True, text, certificate.to_json())
@@ -149,7 +156,7 @@ def _without_certificate(problem: Problem, claim: BoundClaim, value: str, limits
             f"bound {value} by {claim.method}: it has no certificate; proved again here, up to a millionth, by weights"
         )
         return ProofFinding(True, text, weighed[0].to_json(), weighed[1])
-    certificate = leaves_for(problem, claim.cost, Limits(time=min(SECONDS, limits.remaining)))
+    certificate = leaves_for(problem, claim.cost, Limits(time=limits.remaining))
     if certificate is not None:
         text = f"bound {value} by {claim.method}: it has no certificate; proved again here by going through all choices"
         return ProofFinding(True, text, certificate.to_json())
@@ -179,9 +186,8 @@ def _no_less_than_zero(terms: Iterable[tuple[Decision, float]], constant: float)
 def _by_target_alone(kind: str, problem: Problem, claim: BoundClaim, limits: Limits) -> bool:
     """Return whether a checker that needs no more than a target proves the bound, in the time that there is."""
     checker: Checker = registry.load(registry.PROOFS, kind)()
-    left = Limits(time=min(SECONDS, limits.remaining * SHARE.get(kind, 1.0)))
     try:
-        checker.prove(recognised(problem).problem, _target(claim), left)
+        checker.prove(recognised(problem).problem, _target(claim), Limits(time=SHARE * limits.remaining))
     except (Refused, UsageError):
         return False
     return True
@@ -194,12 +200,12 @@ def _optimal_by_weights(problem: Problem, claim: BoundClaim, limits: Limits) -> 
     cost = evaluate(problem, claim.plan).cost
     if relative_gap(cost, claim.cost) > OPTIMAL_GAP or claim.cost > cost * (1 + ROUNDING):
         return None
-    bound = weights_for(problem, claim.plan, cost, min(SECONDS, limits.remaining))
+    bound = weights_for(problem, claim.plan, cost, WEIGHTS_SHARE * limits.remaining)
     if bound is None or bound.certificate is None:
         return None
     checker: Checker = registry.load(registry.PROOFS, bound.certificate.kind)()
     try:
-        proved = checker.prove(problem, bound.certificate.data, Limits(time=min(SECONDS, limits.remaining)))
+        proved = checker.prove(problem, bound.certificate.data, Limits(time=SHARE * limits.remaining))
     except (Refused, UsageError):
         return None
     return (bound.certificate, proved) if relative_gap(cost, proved) <= OPTIMAL_GAP else None

@@ -108,3 +108,17 @@ def test_without_time_nothing_is_proved() -> None:
     problem = skips()
     cost, plan = by_cost(problem)[0]
     assert weights_for(problem, plan, cost, certifying.SHORTEST / 2) is None
+
+
+@pytest.mark.parametrize(("limit", "least", "most"), [(None, 20.0, 30.0), (600.0, 20.0, 30.0), (6000.0, 200.0, 300.0)])
+def test_all_searches_together_have_half_a_minute(
+    monkeypatch: pytest.MonkeyPatch, limit: float | None, least: float, most: float
+) -> None:
+    """Or a twentieth of a long time limit."""
+    asked: list[float] = []
+    monkeypatch.setattr(proofs, "WITHOUT_DATA", {})
+    monkeypatch.setattr(proofs, "leaves_for", lambda *given: asked.append(given[2].remaining))
+    problem = skips()
+    claim = BoundClaim(50.0, 50.0, "exact", None)
+    assert not check_bound(problem, claim, Limits(time=limit)).proved
+    assert least < asked[0] <= most
