@@ -31,10 +31,10 @@ from mtpp_dsl.solvers.proofs.lattice import IdealsProof
 from tests.amount import part
 
 
-def small(seed: int) -> Problem:
+def small(seed: int, most: int = 5, devices_at_most: int = 3) -> Problem:
     """Return a small acyclic problem with ties and zeros, sources with little work, and any of the constraints."""
     random = np.random.default_rng(seed)
-    n, k = int(random.integers(2, 6)), int(random.integers(2, 4))
+    n, k = int(random.integers(2, most + 1)), int(random.integers(2, devices_at_most + 1))
     p = random.choice([0.2, 0.4, 0.7])
     edges = [(u, v) for u in range(n) for v in range(u + 1, n) if random.random() < p]
     graph = Graph.create(
@@ -98,6 +98,61 @@ def test_the_best_plan_keeps_them_together(monkeypatch: pytest.MonkeyPatch) -> N
             proved += mine[0]
     assert held > part(100, 45)
     assert proved > part(600, 45)
+
+
+def test_no_plan_of_tiny_problems_is_better() -> None:
+    """On many of up to four nodes on two devices: each condition of each rule is what keeps some of them right."""
+    for seed in range(part(2400, 4)):
+        problem = small(10_000 + seed, 4, 2)
+        together = kept_together(problem)
+        if together:
+            best = min((evaluate(problem, plan).cost for plan in plans(problem)), default=None)
+            strict = problem.with_constraints([*problem.constraints, *together])
+            kept = min((evaluate(problem, plan).cost for plan in plans(strict)), default=None)
+            assert kept == pytest.approx(best, rel=1e-12, abs=0.0) if best is not None else kept is None, seed
+
+
+def sizes(edges: list[tuple[int, int]], work: list[float], output: list[float], k: int = 2) -> list[int]:
+    graph = Graph.create([f"v{v}" for v in range(len(work))], edges, work=work, output=output)
+    devices = [Device(f"d{d}") for d in range(k)]
+    rules = kept_together(Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic()]))
+    return sorted(len(rule.nodes) for rule in rules)
+
+
+def test_what_has_become_one_node_is_looked_at_again() -> None:
+    """With what it reads, and what reads it: sources one after the other, idle sinks, and a chain from either end."""
+    chain = [(v, v + 1) for v in range(5)]
+    assert sizes(chain, [1.0] * 6, [9.0, 8.0, 7.0, 6.0, 5.0, 0.0]) == [6]
+    assert sizes(chain, [0.0] * 5 + [9.0], [1.0, 2.0, 3.0, 4.0, 5.0, 0.0]) == [6]
+    assert sizes([(0, 2), (1, 2), (2, 3)], [0.0, 0.0, 5.0, 5.0], [1.0, 1.0, 1.0, 0.0]) == [3]
+    assert sizes([(0, 1), (0, 2), (0, 3), (3, 4)], [5.0, 0.0, 0.0, 9.0, 9.0], [4.0, 0.0, 0.0, 1.0, 0.0]) == [3]
+    assert sizes([(0, 1), (1, 2)], [5.0, 0.0, 0.0], [3.0, 1.0, 0.0]) == [3]
+    assert sizes([(0, 3), (1, 3), (2, 3), (3, 4)], [9.0, 9.0, 9.0, 1.0, 9.0], [1.0, 1.0, 1.0, 4.0, 0.0]) == [2]
+    assert sizes([(0, 3), (1, 3), (2, 3), (3, 4)], [9.0, 9.0, 9.0, 1.5, 9.0], [1.0, 1.0, 1.0, 4.0, 0.0]) == []
+
+
+@pytest.mark.parametrize("what", ["memory", "workspace", "params"])
+def test_what_takes_room_stays_where_it_is(what: str) -> None:
+    """Where that may be short, and of the node that would move alone."""
+    link = Shared(1.0, overflow=what == "params")
+    rules: list[Constraint] = [Acyclic(), *([] if what == "params" else [Memory()])]
+    devices = [Device("x", memory=4.0), Device("y", memory=4.0)]
+    for sizes_of, held in (([1.0, 0.0], False), ([0.0, 1.0], True), ([0.5, 0.0], False)):
+        graph = Graph.create("ab", [(0, 1)], work=[1.0, 9.0], output=[1.0, 0.0], **{"memory": 0.0, what: sizes_of})
+        assert bool(kept_together(Problem.create(graph, devices, link, constraints=rules))) == held
+        assert kept_together(Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic()]))
+
+
+def test_devices_that_pay_for_nothing_ask_for_no_time() -> None:
+    """And others for the tensors that they would read."""
+    devices = [Device("x", pays_io=True), Device("y", pays_io=False)]
+    for work, read, held in ((0.0, 0.0, True), (1.0, 0.0, False), (0.0, 1.5, True), (0.0, 2.5, False)):
+        graph = Graph.create("pab", [(0, 1), (1, 2)], work=[9.0, work, 9.0], output=[read, 2.0, 0.0])
+        rules = kept_together(Problem.create(graph, devices, Host(1.0), constraints=[Acyclic()]))
+        assert any(set(rule.nodes) == {1, 2} for rule in rules) == held
+    nobody = [Device("x", pays_io=False), Device("y", pays_io=False)]
+    graph = Graph.create("pab", [(0, 1), (1, 2)], work=[9.0, 0.0, 9.0], output=[2.5, 2.0, 0.0])
+    assert kept_together(Problem.create(graph, nobody, Host(1.0), constraints=[Acyclic()]))
 
 
 def test_each_rule_asks_for_what_it_says() -> None:
