@@ -129,6 +129,10 @@ def test_what_has_become_one_node_is_looked_at_again() -> None:
     assert sizes([(0, 1), (1, 2)], [5.0, 0.0, 0.0], [3.0, 1.0, 0.0]) == [3]
     assert sizes([(0, 3), (1, 3), (2, 3), (3, 4)], [9.0, 9.0, 9.0, 1.0, 9.0], [1.0, 1.0, 1.0, 4.0, 0.0]) == [2]
     assert sizes([(0, 3), (1, 3), (2, 3), (3, 4)], [9.0, 9.0, 9.0, 1.5, 9.0], [1.0, 1.0, 1.0, 4.0, 0.0]) == []
+    assert sizes([(0, 2), (1, 3), (2, 3), (3, 4)], [9.0, 9.0, 0.0, 0.0, 9.0], [1.0, 1.0, 1.0, 1.5, 0.0]) == [2]
+    assert sizes([(0, 1), (0, 2)], [1.0, 0.0, 9.0], [3.0, 0.0, 0.0]) == [3]  # one reader is left then
+    assert sizes([(1, 0), (0, 2)], [0.0, 0.0, 9.0], [3.0, 5.0, 0.0]) == [3]  # the first reads nothing then
+    assert sizes([(0, 1), (1, 2)], [9.0, 0.0, 9.0], [2.0, 2.0, 0.0]) == [2]
 
 
 @pytest.mark.parametrize("what", ["memory", "workspace", "params"])
@@ -150,6 +154,13 @@ def test_devices_that_pay_for_nothing_ask_for_no_time() -> None:
         graph = Graph.create("pab", [(0, 1), (1, 2)], work=[9.0, work, 9.0], output=[read, 2.0, 0.0])
         rules = kept_together(Problem.create(graph, devices, Host(1.0), constraints=[Acyclic()]))
         assert any(set(rule.nodes) == {1, 2} for rule in rules) == held
+    graph = Graph.create("pab", [(0, 1), (1, 2)], work=[9.0, 0.0, 9.0], output=[2.5, 2.0, 0.0])
+    there = Pin(nodes=(2,), devices=(1,))
+    rules = kept_together(Problem.create(graph, devices, Host(1.0), constraints=[Acyclic(), there]))
+    assert not any(2 in rule.nodes for rule in rules)
+    neither = Forbid(nodes=(1, 2), devices=(0,))
+    graph = Graph.create("pab", [(0, 1), (1, 2)], work=[9.0, 0.0, 9.0], output=[1.5, 2.0, 0.0])
+    assert kept_together(Problem.create(graph, devices, Host(1.0), constraints=[Acyclic(), neither]))
     nobody = [Device("x", pays_io=False), Device("y", pays_io=False)]
     graph = Graph.create("pab", [(0, 1), (1, 2)], work=[9.0, 0.0, 9.0], output=[2.5, 2.0, 0.0])
     assert kept_together(Problem.create(graph, nobody, Host(1.0), constraints=[Acyclic()]))
