@@ -89,7 +89,7 @@ def prove(
     from mtpp_dsl.sweeps.store.store import Store
 
     limit = seconds(time_limit, "--time-limit")
-    if not sweep.is_file() and not sweep.suffix:
+    if sweep.is_dir() or not (sweep.exists() or sweep.suffix):
         return _prove_library(sweep, db, size, only, limit, quiet=quiet)
     sweep, database = _sweep_and_database(sweep, db)
     runs = chosen(Expansion(read_sweep(sweep, size)).runs(), only)

@@ -37,16 +37,18 @@ def trusted(folder: Path, *, higher: float = 1.0) -> Library:
 
 def test_a_bound_gets_its_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the command, once; the library then has nothing to prove, and its audit proves it again."""
-    library = trusted(tmp_path)
+    folder = tmp_path / "lib.v1"  # a folder whose name looks like that of a file
+    folder.mkdir()
+    library = trusted(folder)
     assert [one.name for one in records_to_prove(library, [NAME, "other"])] == [NAME]
-    assert run(["bench", "prove", str(tmp_path)]) == 0
+    assert run(["bench", "prove", str(folder)]) == 0
     assert "1 of 1 bound without a certificate proved again" in capsys.readouterr().out
     record = library.records.read()[NAME]
     assert (record.proof, record.bound_by, record.status) == ("certificate", "exact", "optimal")
     assert [*audit(library, record)] == []
-    assert run(["bench", "prove", str(tmp_path), "--quiet"]) == 0
+    assert run(["bench", "prove", str(folder), "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert run(["bench", "prove", str(tmp_path), "--size", "full"]) == 2
+    assert run(["bench", "prove", str(folder), "--size", "full"]) == 2
 
 
 def test_what_is_not_proved_stays_as_it_is(tmp_path: Path) -> None:
