@@ -108,7 +108,7 @@ class SolveArguments:
                 error.evidence = _evidence(problem, result)
                 raise
             if not progress.stopped:
-                finished = certified(problem, finished, monotonic() - self.began, self.time_limit)
+                finished = certified(problem, finished, monotonic() - self.began, self.time_limit, progress)
             time = {**result.time, "total": monotonic() - self.began}
             return keep(_honest(replace(finished, time=time), self.gap))
 

@@ -49,17 +49,31 @@ def leaves_for(problem: Problem, cost: float, limits: Limits) -> Certificate | N
     return certificate
 
 
-def weights_for(problem: Problem, plan: Plan, cost: float, seconds: float) -> Bound | None:
+class _Unheard(Progress):
+    """Keeps what is reported to itself, and stops when the call that it is a part of does."""
+
+    def __init__(self, outer: Progress) -> None:
+        super().__init__()
+        self._outer = outer
+
+    @property
+    def stopped(self) -> bool:
+        return self._outer.stopped
+
+
+def weights_for(
+    problem: Problem, plan: Plan, cost: float, seconds: float, outer: Progress | None = None
+) -> Bound | None:
     """Return a bound with a certificate that *plan*, which costs *cost*, is optimal up to rounding; None without one.
 
     It is that of ``configuration``, or one that this knows on its way, which go for the cost of a plan that they are
-    given, and often have in a moment what others had to search for long.
+    given, and often have in a moment what others had to search for long. It stops when *outer* does.
     """
     method: Method = registry.load(registry.METHODS, "configuration")()
     if seconds < SHORTEST or method.accepts(problem) is not None:
         return None
     try:
-        bound = supervision.run(method, problem, Limits(time=seconds, start=plan), Progress()).bound
+        bound = supervision.run(method, problem, Limits(time=seconds, start=plan), _Unheard(outer or Progress())).bound
     except (Refused, SolverError):
         return None
     if bound is None or bound.certificate is None or relative_gap(cost, bound.cost) > OPTIMAL_GAP:
@@ -67,7 +81,9 @@ def weights_for(problem: Problem, plan: Plan, cost: float, seconds: float) -> Bo
     return bound
 
 
-def certified(problem: Problem, result: Result, seconds: float, limit: float | None = None) -> Result:
+def certified(
+    problem: Problem, result: Result, seconds: float, limit: float | None = None, outer: Progress | None = None
+) -> Result:
     """Return a result whose bound has a certificate, if one is found in a small share of the time.
 
     Args:
@@ -75,6 +91,7 @@ def certified(problem: Problem, result: Result, seconds: float, limit: float | N
         result: of it, finished.
         seconds: that it took.
         limit: of these seconds; None for none.
+        outer: of the call; a request to stop it ends the search, too.
     """
     bound, left = result.bound, inf if limit is None else limit - seconds
     if bound is None or bound.certificate is not None:
@@ -87,5 +104,5 @@ def certified(problem: Problem, result: Result, seconds: float, limit: float | N
     if plan is None or cost is None or result.status != "optimal" or bound.proof == "checked" or problem.later:
         return result
     most = min(max(TRUSTED_SHARE * seconds, min(TRUSTED_SECONDS, seconds)), left)
-    again = weights_for(problem, plan, cost, most)
+    again = weights_for(problem, plan, cost, most, outer)
     return result if again is None else replace(result, bound=again)

@@ -12,7 +12,7 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core import registry
 from mtpp_dsl.core.constraints import Contiguous
-from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Result
@@ -102,6 +102,17 @@ def test_verify_proves_an_optimum_by_weights(monkeypatch: pytest.MonkeyPatch) ->
     finding = check_bound(problem, claim, Limits())
     assert finding.proved
     assert "up to a millionth, by weights" in finding.text
+
+
+def test_a_request_to_stop_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate is not worth waiting for then; the answer stays as it is."""
+    monkeypatch.setattr(certifying, "leaves_for", lambda *_: None)
+    problem, progress = skips(), Progress()
+    cost, plan = by_cost(problem)[0]
+    answer = trusted(problem, plan, cost)
+    assert certified(problem, answer, 60.0, outer=progress) is not answer
+    progress.stop()
+    assert certified(problem, answer, 60.0, outer=progress) is answer
 
 
 def test_without_time_nothing_is_proved() -> None:
