@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from graphlib import TopologicalSorter
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
+from mtpp_dsl.core.problem.colocation import colocated, strong
 from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
@@ -115,17 +117,57 @@ def linear_split(time: Floats, memory: Floats, room: Floats, order: Ints, line: 
 
 
 def even_split(problem: Problem) -> Plan | None:
-    """Return the best split of the topological order by times alone, over a few orders of the devices, if any fits."""
-    time, memory = np.where(problem.allowed, problem.time, np.inf), problem.memory_room
-    graph, best, least = problem.graph, None, np.inf
-    for line in _device_orders(time, memory):
-        device = linear_split(time, graph.memory, memory, graph.topological_order, line)
-        plan = None if device is None else Plan.create(problem, device, line)
+    """Return the best split of one topological order by times alone, over a few orders of the devices, if any fits.
+
+    Colocated nodes are one in that order.
+    """
+    classes, order = _classes_in_order(problem)
+    if len(order) == 0:
+        return None
+    time, memory, room = np.zeros((len(order), problem.k)), np.zeros(len(order)), problem.memory_room
+    np.add.at(time, classes, np.where(problem.allowed, problem.time, np.inf))
+    np.add.at(memory, classes, problem.graph.memory)
+    best, least = None, np.inf
+    for line in _device_orders(time, room):
+        device = linear_split(time, memory, room, order, line)
+        plan = None if device is None else Plan.create(problem, device[classes], line)
         if plan is not None and not verify(problem, plan):
             cost = evaluate(problem, plan).cost
             if cost < least:
                 best, least = plan, cost
     return best
+
+
+def _classes_in_order(problem: Problem) -> tuple[Ints, Ints]:
+    """Return [n] classes of nodes that stay together, and an order of them.
+
+    It is a topological one of the forward part, in which colocated nodes, and those on a cycle through them, are one
+    class. Classes of backward nodes alone follow the last class that they give a tensor to: the backward part goes
+    through the same order from its end.
+    """
+    graph = problem.graph
+    classes, rank = colocated(problem), np.empty(graph.n, np.int64)
+    rank[graph.topological_order] = np.arange(graph.n)
+    if classes.max(initial=-1) + 1 == graph.n and not graph.backward.any():
+        return classes, graph.topological_order
+    forward = ~graph.backward
+    inside = forward[graph.tails] & forward[graph.heads]
+    classes = strong(classes, graph.tails[inside], graph.heads[inside])
+    count = int(classes.max(initial=-1)) + 1
+    first = np.full(count, graph.n)
+    np.minimum.at(first, classes[forward], rank[forward])
+    before: dict[int, set[int]] = {c: set() for c in np.argsort(first, kind="stable").tolist() if first[c] < graph.n}
+    for tail, head in zip(classes[graph.tails[inside]].tolist(), classes[graph.heads[inside]].tolist(), strict=True):
+        if tail != head:
+            before[head].add(tail)
+    place = np.full(count, -1)
+    for number, c in enumerate(TopologicalSorter(before).static_order()):
+        place[c] = number
+    alone = first == graph.n
+    for v in graph.topological_order[::-1].tolist() if alone.any() else ():
+        if alone[classes[v]]:
+            place[classes[v]] = max(place[classes[v]], place[classes[graph.successors(v)]].max(initial=-1))
+    return classes, np.argsort(np.where(place < 0, count, place), kind="stable")
 
 
 def _device_orders(time: Floats, memory: Floats) -> Iterable[tuple[int, ...]]:

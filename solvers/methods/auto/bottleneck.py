@@ -93,14 +93,15 @@ class BottleneckRun(Sized):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
-        self.first(SingleDevice())
+        if self.first_split():
+            self.run(LaneTask(SingleDevice()))
+        else:
+            self.first(SingleDevice())
         self.quick(FIRST)
         short = self.limits.remaining < SHORT
         small = self.problem.graph.n <= SLICED_AT_ONCE
         if self.large:
             self.slice_as_it_is()
-        else:
-            self.first_split()
         self.under_rows()
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)

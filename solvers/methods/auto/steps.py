@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
 MAX_OUTLINED = 5_000
-AT_ONCE = 1_000
+AT_ONCE = 400
 """With more nodes than these, the searches report their first plans late."""
 
 
@@ -192,12 +192,19 @@ class AutoSteps(ABC):
         if self.progress.plan is None and method.accepts(self.problem) is None and not self.tells(method.name):
             self.take(method.solve(self.problem, replace(self.limits, time=None), self.progress))
 
-    def first_split(self) -> None:
-        """Report a split by times alone where the graph is so large that everything else takes a while."""
-        if self.problem.graph.n > AT_ONCE and not self.closed and self.told is None:
-            plan = even_split(self.problem)
-            if plan is not None:
-                self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
+    def first_split(self) -> bool:
+        """Report a split by times alone where the graph is so large that everything else takes a while.
+
+        It takes less than to evaluate a plan, and so is there where the time is over before anything has begun.
+
+        Returns whether there is one.
+        """
+        if self.problem.graph.n <= AT_ONCE or self.progress.stopped or self.told is not None:
+            return False
+        plan = even_split(self.problem)
+        if plan is not None:
+            self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
+        return plan is not None
 
     def rows_aside(self, share: float) -> None:
         """Search without the rows that have a penalty, then without those over ``used``, on sets of devices.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.core.constraints import Acyclic, Memory
+from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, Memory
 from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Graph
@@ -43,3 +43,31 @@ def test_stretches_go_by_speed_and_memory() -> None:
     assert small is not None
     assert len(small.nodes_on(2)[0]) == 3
     assert even_split(chain([Device("a", memory=3.0), Device("b", memory=8.0)])) is None
+
+
+def test_a_training_graph_is_split_along_its_forward_part() -> None:
+    """Backward nodes are where their forward nodes are; those of no forward node are beside what reads them."""
+    forward, back = range(12), range(12, 25)
+    arcs = [(v, v + 1) for v in range(24)]
+    graph = Graph.create([str(v) for v in range(25)], arcs, work=[1.0] * 25, backward=[v in back for v in range(25)])
+    alone = 18  # the others stand against the forward nodes in turn
+    pairs = zip(reversed(forward), (v for v in back if v != alone), strict=True)
+    rules = [Colocate(nodes=pair) for pair in pairs]
+    problem = Problem.create(
+        graph, [Device(d) for d in "abc"], Shared(1.0), constraints=[Contiguous(), Memory(), *rules]
+    )
+    plan = even_split(problem)
+    assert plan is not None
+    assert sorted(map(len, plan.nodes_on(3))) == [8, 8, 9]
+    assert plan.assignment[alone] == plan.assignment[alone + 1]
+
+
+def test_nodes_on_a_cycle_of_colocated_ones_stay_together() -> None:
+    """Nodes between two of a class are on its device, as an order has no place for them elsewhere."""
+    names = [str(v) for v in range(6)]
+    graph = Graph.create(names, [(v, v + 1) for v in range(5)], work=[1.0] * 6)
+    rules = [Acyclic(), Colocate(nodes=(1, 3))]
+    plan = even_split(Problem.create(graph, [Device("a"), Device("b")], Shared(1.0), constraints=rules))
+    assert plan is not None
+    assert len({plan.assignment[v] for v in (1, 2, 3)}) == 1
+    assert len(set(plan.assignment.tolist())) == 2

@@ -217,12 +217,14 @@ def test_the_plan_of_a_large_graph_comes_before_its_bounds(monkeypatch: pytest.M
     progress = Seen()
     progress.report_bound(Bound(sum(problem.time.min(axis=1)) / 8, "test", "trusted", "test"))
     BottleneckRun(problem, Limits(time=30.0, threads=1, gap=0.02), progress).result()
-    one_device, of_first, evenly, *_ = costs
+    evenly, of_first, *_ = costs
     assert of_first is None
     assert evenly is not None
-    assert one_device is not None
     assert progress.cost is not None
-    assert progress.cost <= evenly < 1.3 * progress.cost < one_device
+    assert progress.cost <= evenly < 1.3 * progress.cost < problem.time[:, 0].sum()
+    late = Progress()
+    BottleneckRun(problem, Limits(time=0.0, threads=1), late).result()
+    assert late.cost == evenly
 
 
 def test_groups_of_devices_are_sliced_as_one_level() -> None:
