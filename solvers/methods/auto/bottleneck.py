@@ -106,7 +106,9 @@ class BottleneckRun(Sized):
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)
-        if not self.large:
+        # orders has most of the time then, and plans and bounds of its own
+        orders_at_once = self.by_orders and (self.large or (short and not small))
+        if not (self.large or orders_at_once):
             most = AT_ONCE_SECONDS if small or not self.by_orders else PLAN_SECONDS
             share = ALONE_SHARE if any(self.problem.of(Colocate)) else AT_ONCE_SHARE
             patience = min(most, max(LEAST_SECONDS, share * self.limits.remaining))
@@ -116,7 +118,7 @@ class BottleneckRun(Sized):
         plans_first = self.large or (short and not small)
         if not plans_first:
             self.quick(QUICK)
-        if not (self.large and self.by_orders):  # orders has most of the time, and bounds of its own
+        if not orders_at_once:
             self.plan()
             if plans_first:
                 self.quick(QUICK)
