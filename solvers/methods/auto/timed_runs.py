@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from mtpp_dsl.core.constraints import Constraint, Forbid, Linear
-from mtpp_dsl.core.contracts.protocols import Method
+from mtpp_dsl.core.contracts.protocols import Method, refusal
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
@@ -15,9 +15,9 @@ from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.penalties import FEW_SHARE, KNOWN_SHARE
-from mtpp_dsl.solvers.methods.auto.policy import EVOLVED, LISTS_SHARE, ONE_CORE, WHOLE_BATCH
+from mtpp_dsl.solvers.methods.auto.policy import ALONE, EVOLVED, LISTS_SHARE, ONE_CORE, SHORT, WHOLE_BATCH
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
-from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
@@ -74,6 +74,8 @@ class LatencyRun(AutoSteps):
 
 
 QUICK = ("simple", "critical-path", "met", "greedy", "heft")
+QUICK_SHORT = ("heft", "simple", "critical-path", "greedy", "met")
+"""The same where time is short: a good plan first."""
 LISTS = ("greedy", "heft")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
@@ -102,18 +104,40 @@ class BatchRun(AutoSteps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        short = self.limits.remaining < SHORT
         self.first(load(METHODS, "single-device")())
-        for name in QUICK:
+        for name in QUICK_SHORT if short else QUICK:
             self.run(LaneTask(load(METHODS, name)(), LISTS_SHARE if name in LISTS else QUICK_SHARE, QUICK_SECONDS))
-        self.run(LaneTask(load(METHODS, "ea")(), *EVOLVED))
-        size = self.problem.graph.n * self.problem.batching.count
-        if size <= SMALL:
+        self.evolve()
+        if self.small and not short:
             for method in self.whole:
                 self.run(LaneTask(method, *WHOLE_BATCH))
         if not self.closed:
-            self.at_once(self.lanes(cores(self.limits), size * self.problem.k))
+            self.at_once(self.lanes(cores(self.limits), self.size * self.problem.k))
         self.insist()
         return self.answer()
+
+    @property
+    def size(self) -> int:
+        """How many chunks of nodes there are."""
+        return self.problem.graph.n * self.problem.batching.count
+
+    @property
+    def small(self) -> bool:
+        """Whether one model of everything may have a turn before searches."""
+        return self.size <= SMALL
+
+    def evolve(self) -> None:
+        """Evolve the best list schedule, and where that takes a moment the one that ``ea`` begins with by itself, too.
+
+        Small steps from a good schedule often lead nowhere, and from a poor one further.
+        """
+        method = load(METHODS, "ea")()
+        if self.small and self.open([LaneTask(method)]) and not (self.closed or self.tells(method.name)):
+            limits = self.limits.within(min(ALONE[1], ALONE[0] * self.limits.remaining), start=None)
+            self.begin(LaneTask(method), limits.remaining)
+            self.take(attempt(method, self.problem, replace(limits, seed=limits.seed + 1), self.progress))
+        self.run(LaneTask(method, *EVOLVED))
 
     def searches(self) -> Iterator[Method]:
         """Yield the search for batches."""
@@ -137,14 +161,23 @@ class BatchRun(AutoSteps):
         """The first model of everything, if any accepts the problem."""
         return self.model()
 
+    @cached_property
+    def relaxed(self) -> list[Method]:
+        """The mixed-integer programme, if it can be used beside the model of CP-SAT: its relaxation bounds better."""
+        found = [method for method in list(self.models())[1:] if refusal(method, self.problem) is None]
+        self._given += found
+        return found
+
     def lanes(self, count: int, size: int) -> list[list[LaneTask]]:
         """Return lanes of tasks, at most *count*: searches; modules, their bound and one model; further searches."""
         search, split, bound = (load(METHODS, name)() for name in ("annealing", "milp-split", "split-bound"))
         improve = [load(METHODS, "lns")()] if availability().ok else []
         model = self.whole if size <= MODEL or not self.searched else []
         if count == 1:
-            longest = [LaneTask(method, ONE_CORE.lns_of_batches) for method in improve]
-            return [[*longest, *even_turns([split, bound, search, *model])]]
+            few = self.problem.graph.n <= ONE_CORE.lns_nodes
+            first, *others = [*improve, search] if few else [search, *improve]
+            last = self.relaxed if self.small and self.relaxed else model
+            return [[LaneTask(first, ONE_CORE.batches), *even_turns([split, bound, *others, *last])]]
         parts = [
             LaneTask(split, SPLIT_SHARE),
             LaneTask(bound, 1.0 if not model else SPLIT_SHARE),
