@@ -26,12 +26,14 @@ from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
-SMALL_SHARE, SMALL_SECONDS = 0.5, 20.0
+SMALL_SHARE, SMALL_SECONDS = 0.65, 20.0
 """What the exact model has to itself where it is small: it closes most such problems in a moment."""
 IDEALS_SHARE, IDEALS_SECONDS, IDEALS_BYTES = 0.4, 25.0, 3e8
 """For the programme over ideals, which ends at once where they take more memory."""
 BOUND_SHARE, BOUND_SECONDS = 0.25, 15.0
 """For the bound with nodes that may be divided."""
+BOUND_LEAST, BOUND_MOST = 1.5, 0.6
+"""The seconds that it has at least, as long as they are no larger share: with .6 s it had no bound on 60 nodes."""
 EVEN_SHARE, EVEN_SECONDS = 0.1, 4.0
 """For a split of small loads, which keeps deadlines as a rule: it is where the search starts."""
 SETS_SHARE, SET_SECONDS = 0.25, 0.7
@@ -87,13 +89,19 @@ class WeightedRun(AutoSteps):
         if not self.problem.soft_rows:  # budgets that must hold are closed by ideals or a small model, as a rule
             self.rows_aside(KNOWN_SHARE)
         self.bound_phases()
-        self.run(LaneTask(mip(formulation("divided")), BOUND_SHARE, BOUND_SECONDS))
+        self.run(LaneTask(mip(formulation("divided")), self.bound_share, BOUND_SECONDS))
         self.even()
         self.run(LaneTask(Annealing(FEW_ROUNDS), SEARCH_SHARE, SEARCH_SECONDS))
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits)))
         self.insist()
         return self.answer()
+
+    @property
+    def bound_share(self) -> float:
+        """The share of the bound with nodes that may be divided: where time is short, most of what is left of it."""
+        left = self.limits.remaining
+        return max(BOUND_SHARE, min(BOUND_LEAST / left, BOUND_MOST)) if left > 0 else BOUND_SHARE
 
     def bound_phases(self) -> None:
         """Bound each phase alone, and the weighted sum of them; the plans of those count where they keep all rows."""
