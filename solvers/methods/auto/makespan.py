@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.auto.penalties import FEW_SHARE
-from mtpp_dsl.solvers.methods.auto.policy import APART, INTERVAL, INTERVAL_FAR, LIFTED_NODES, ONE_CORE, PARTS
+from mtpp_dsl.solvers.methods.auto.policy import APART, INTERVAL, INTERVAL_FAR, LIFTED_NODES, ONE_CORE, PARTS, SHORT
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -86,6 +86,7 @@ class ScheduleRun(AutoSteps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        short = self.limits.remaining < SHORT
         self.first(load(METHODS, "single-device")())
         if self.problem.soft_rows:
             self.rows_aside(FEW_SHARE)
@@ -93,7 +94,7 @@ class ScheduleRun(AutoSteps):
         share, seconds = (ROWS_SHARE, float("inf")) if self.under_rows else (WHOLE_SHARE, WHOLE_SECONDS)
         whole = [LaneTask(method, share, seconds) for method in models if n <= WHOLE_NODES]
         bounds_last = sorted(QUICK, key=lambda name: name != "heft")  # where no device holds everything, a plan first
-        quick = [self.quick(name) for name in (bounds_last if self.progress.plan is None else QUICK)]
+        quick = [self.quick(name) for name in (bounds_last if short or self.progress.plan is None else QUICK)]
         if n > MODEL_NODES:
             self.plans_first()
             quick = [] if self.in_series else [self.quick("critical-path")]
@@ -107,12 +108,16 @@ class ScheduleRun(AutoSteps):
         if parts_first:
             self.run(self.quick("interval"))
             self.parts(PARTS.share)
-        for task in [*whole, *intervals] if n <= TINY_NODES else [*intervals, *whole]:
+        parts_at_once = short and self.decomposed and self.sparse and not parts_first  # they need all there is
+        before = [] if parts_at_once else intervals
+        for task in [*whole, *before] if n <= TINY_NODES else [*before, *whole]:
             self.run(task)
         if not self.problem.soft_rows:  # one model of everything knows the rows over used that must hold
             self.rows_aside(FEW_SHARE)
         if self.decomposed and not parts_first:
             self.parts(PARTS.share if self.sparse else PARTS.dense)
+        for task in intervals if parts_at_once else ():
+            self.run(task)
         self.race()
         self.insist()
         return self.answer()
@@ -126,9 +131,9 @@ class ScheduleRun(AutoSteps):
     def plans_first(self) -> None:
         """Run one list scheduler to its end, whatever it takes, the cheapest bound, and further ones as time allows.
 
-        The bound is first where it takes next to no time.
+        The bound is first where it takes next to no time, unless that is short.
         """
-        if self.problem.graph.n <= SERIES_NODES:
+        if self.problem.graph.n <= SERIES_NODES and self.limits.remaining >= SHORT:
             self.run(self.quick("simple"))
         began = monotonic()
         self.run(LaneTask(load(METHODS, "heft")()))
