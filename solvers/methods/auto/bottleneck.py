@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from mtpp_dsl.core.constraints import Colocate, Linear
+from mtpp_dsl.core.constraints import Colocate, Linear, Separate
 from mtpp_dsl.core.contracts.protocols import Method
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.custom import CustomConstraint
@@ -21,6 +21,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     CONVEX,
     EXACT_FAR,
     EXACT_FIRST,
+    EXACT_SEPARATE,
     FAR,
     LEAST_SECONDS,
     MANY_DEVICES,
@@ -50,7 +51,7 @@ AT_ONCE_SHARE, AT_ONCE_SECONDS, MAX_AT_ONCE = 0.2, 4.0, 5_000
 """How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
 ALONE_SHARE = 0.4
 """Likewise where nodes stay together: slices are no plans then, as a rule, and ideals alone have a first one."""
-FEW_SHARE = 0.5
+FEW_SHARE = 0.65
 """Where they turn out to be few, the search of them goes on for this share of the time left: it is near its end."""
 PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
 """How long a first plan is looked for: bounds need the cost of a good one to aim at."""
@@ -103,6 +104,7 @@ class BottleneckRun(Sized):
         if self.large:
             self.slice_as_it_is()
         self.under_rows()
+        self.apart_first()
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)
@@ -270,11 +272,19 @@ class BottleneckRun(Sized):
             self.anneal(max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining)))
         self.whole(WHOLE_SHARE)
 
+    def apart_first(self) -> None:
+        """Solve a problem under ``separate`` and ``acyclic`` by the exact model, where that is not too large."""
+        turn, problem = EXACT_SEPARATE, self.problem
+        asked = problem.acyclic and any(problem.of(Separate)) and not problem.hard_rows
+        if asked and problem.k <= turn.devices and self.rows <= turn.rows and not any(problem.of(CustomConstraint)):
+            self.exact(turn.share)
+
     def convex(self) -> None:
         """Solve a problem under ``contiguous`` alone by CP-SAT, if it is not too large: few other proofs know of it."""
         alone = self.problem.contiguous and not self.problem.acyclic and not self.problem.hard_rows
         if alone and not self.closed and self.by_cp_sat and self.problem.graph.n * self.problem.k <= CONVEX.size:
-            self.whole(CONVEX.small if self.bounds_first else CONVEX.share)
+            short = self.limits.remaining < SHORT
+            self.whole(CONVEX.short if short else CONVEX.small if self.bounds_first else CONVEX.share)
 
     @cached_property
     def by_cp_sat(self) -> bool:
