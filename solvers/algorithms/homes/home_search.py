@@ -114,7 +114,7 @@ class HomeSearch:
             run = EXTEND.pick(size * size * self._shipping.k, self._say)
             source = 0
             while 0 <= source < size - 1:
-                source = run(source, CHUNK, target, relaxed, steps, loads, labels, scratch)
+                source = run(source, EXTEND.portion(CHUNK), target, relaxed, steps, loads, labels, scratch)
                 self._pause()
             if source >= 0:
                 break
