@@ -177,7 +177,8 @@ class BatchRun(AutoSteps):
             few = self.problem.graph.n <= ONE_CORE.lns_nodes
             first, *others = [*improve, search] if few else [search, *improve]
             last = self.relaxed if self.small and self.relaxed else model
-            return [[LaneTask(first, ONE_CORE.batches), *even_turns([split, bound, *others, *last])]]
+            share = ONE_CORE.batches if few else ONE_CORE.moves
+            return [[LaneTask(first, share), *even_turns([split, bound, *others, *last])]]
         parts = [
             LaneTask(split, SPLIT_SHARE),
             LaneTask(bound, 1.0 if not model else SPLIT_SHARE),
