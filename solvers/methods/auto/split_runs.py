@@ -14,6 +14,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.registry import METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.stages.outside import iteration_of, staged_bounds
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.policy import SHORT
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
@@ -49,6 +50,8 @@ class CopiesRun(AutoSteps):
 
 IDEALS_SHARE, ANCHOR_SHARE, ANNEALING_SHARE = 0.6, 0.2, 0.5
 """Of the time left, what ideals get, which end early where they prove the optimum; then cuts; and then moves."""
+SHORT_SHARE = 0.15
+"""What moves get before these where time is short."""
 
 
 class NetworkSteps(AutoSteps):
@@ -59,6 +62,8 @@ class NetworkSteps(AutoSteps):
     3. ``anchor``, for a bound where that has not proved enough;
     4. ``annealing``, from the best plan;
     5. the exact model from there, where it accepts the problem and is not too large.
+
+    Where time is short, ``annealing`` has a turn before ``ideals``, too.
     """
 
     minor = frozenset({SingleDevice.name, Simple.name, Anchor.name})
@@ -68,9 +73,12 @@ class NetworkSteps(AutoSteps):
         self.first(SingleDevice())
         self.first_split()
         self.run(LaneTask(Simple()))
+        short = self.limits.remaining < SHORT
+        if short:
+            self.run(LaneTask(Annealing(), SHORT_SHARE))
         self.run(LaneTask(Ideals(), IDEALS_SHARE))
         self.run(LaneTask(Anchor(), ANCHOR_SHARE))
-        self.run(LaneTask(Annealing(), ANNEALING_SHARE))
+        self.run(LaneTask(Annealing(), ANNEALING_SHARE, seed=1 if short else 0))
         if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
             for method in self.model():
                 self.run(LaneTask(method))

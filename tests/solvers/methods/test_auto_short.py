@@ -14,10 +14,12 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.solvers.methods.auto.bottleneck import BottleneckRun
+from mtpp_dsl.solvers.methods.auto.split_runs import NetworkSteps
 from mtpp_dsl.solvers.methods.auto.timed_runs import BatchRun
 from mtpp_dsl.solvers.methods.auto.weighted import BOUND_LEAST, BOUND_MOST, BOUND_SHARE, WeightedRun
 from mtpp_dsl.solvers.methods.list_schedules import Heft
 from mtpp_dsl.solvers.methods.schedules import Ea
+from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solving.plugins.samples import small
 
 SHORT, LONG = 3.0, 60.0
@@ -58,6 +60,25 @@ def test_the_bound_of_a_price_has_seconds_and_not_only_a_share(seconds: float, s
     """Where time is short, a share of it would be over before the bound is more than 0."""
     problem = next(one for one in small().values() if one.objective.is_linear)
     assert WeightedRun(problem, Limits(time=seconds), Progress()).bound_share == pytest.approx(share, rel=0.01)
+
+
+@pytest.mark.parametrize(("seconds", "seeds"), [(SHORT, [0, 1]), (LONG, [0])])
+def test_moves_come_before_the_ideals_of_a_network_where_time_is_short(
+    seconds: float, seeds: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ideals may take all of it, with a worse plan; the second turn of moves has another seed."""
+    seen: list[tuple[str, int]] = []
+
+    def run(self: NetworkSteps, task: LaneTask) -> None:
+        seen.append((task.method.name, task.seed))
+
+    monkeypatch.setattr(NetworkSteps, "run", run)
+    links = Links(bandwidth=np.full((2, 2), 1e9), latency=np.zeros((2, 2)))
+    problem = Problem.create(layered(30, 3), [Device("a"), Device("b")], links, constraints=[Acyclic()])
+    NetworkSteps(problem, Limits(time=seconds), Progress()).result()
+    assert [seed for name, seed in seen if name == "annealing"] == seeds
+    names = [name for name, _ in seen]
+    assert (names.index("annealing") < names.index("ideals")) == (seconds == SHORT)
 
 
 def batch(nodes: int) -> Problem:
