@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, checking
 
 if TYPE_CHECKING:
-    from mtpp_dsl.solvers.schedule.decomposition.decomposition import SolvedParts
+    from mtpp_dsl.solvers.schedule.decomposition.decomposition import DecompositionRun
 
 SECONDS = 10.0
 """For a module between given ends, by default."""
@@ -50,10 +50,10 @@ class _ByParts(Scoped, MethodBase):
         from mtpp_dsl.solvers.schedule.decomposition.decomposition import by_parts
 
         _require(self, problem)
-        return by_parts(self.name, problem, limits, progress, self._parts)
+        return by_parts(self.name, problem, limits, progress, lambda: self._run(problem, limits, progress))
 
-    def _parts(self, problem: Problem) -> SolvedParts:
-        """Return what of the graph is solved."""
+    def _run(self, problem: Problem, limits: Limits, progress: Progress) -> DecompositionRun:
+        """Return a run that has not begun."""
         raise NotImplementedError
 
 
@@ -80,10 +80,10 @@ class Decomposition(_ByParts):
     name = "decomposition"
     summary = "optimal schedule of a chain of modules between cut nodes, which CP-SAT solves only where they matter"
 
-    def _parts(self, problem: Problem) -> SolvedParts:
-        from mtpp_dsl.solvers.schedule.decomposition.decomposition import whole_parts
+    def _run(self, problem: Problem, limits: Limits, progress: Progress) -> DecompositionRun:
+        from mtpp_dsl.solvers.schedule.decomposition.decomposition import DecompositionRun, whole_parts
 
-        return whole_parts(problem)
+        return DecompositionRun(self.name, problem, limits, progress, whole_parts(problem))
 
 
 class ChainRelaxation(_ByParts):
@@ -93,20 +93,24 @@ class ChainRelaxation(_ByParts):
     ones, and edges that bypass one, are left out: a relaxation, in which the anchors are cut nodes. Its bound holds for
     the whole. For a plan its schedule is kept and the rest put in by a list, by latest starts.
 
+    With exclusive links minimum cuts around one device come first. They bound the time of each module, and the load and
+    the transfers of the device with what lies beside the chain; plans move whole modules from device to device.
+
     Args:
         largest: nodes between two anchors, at most; None for 120, or up to 960 where that keeps much more.
+        cuts_alone: whether to end before CP-SAT is asked, where these cuts are made.
     """
 
     name = "chain-relaxation"
     summary = "bound from the modules along a chain of nodes; the plan has the other nodes put into its gaps"
 
-    def __init__(self, largest: int | None = None) -> None:
-        self.largest = largest
+    def __init__(self, largest: int | None = None, *, cuts_alone: bool = False) -> None:
+        self.largest, self.cuts_alone = largest, cuts_alone
 
-    def _parts(self, problem: Problem) -> SolvedParts:
-        from mtpp_dsl.solvers.schedule.decomposition.decomposition import chain_parts
+    def _run(self, problem: Problem, limits: Limits, progress: Progress) -> DecompositionRun:
+        from mtpp_dsl.solvers.schedule.decomposition.chain_run import ChainRun
 
-        return chain_parts(problem, self.largest)
+        return ChainRun(self.name, problem, limits, progress, largest=self.largest, cuts_alone=self.cuts_alone)
 
 
 class Lifted(Scoped, MethodBase):

@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.methods.auto.policy import APART, INTERVAL, INTERVAL_FAR, 
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.schedule.decomposition.decomposition import chain_parts
+from mtpp_dsl.solvers.schedule.decomposition.chain_run import chain_parts
 from mtpp_dsl.solvers.schedule.lifted.run import suits
 
 QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf")
@@ -60,6 +60,8 @@ MODULE_TABLE = 15_000_000
 """Edges times pairs of devices, above which CP-SAT is not asked: some eight numbers would be stored for each."""
 PART_NODES = 3_000
 """Parts of a chain of anchors with more nodes are not given to CP-SAT."""
+CUTS_SHARE = 0.7
+"""Of the time left, what cuts along a chain and plans that move whole modules may take, on exclusive links."""
 ANNEALING_SHARE = 0.4
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.0
 """For a first annealing where modules by themselves are not expected to do better: in 5 s plans cost 7 %, 3 % and 9 %
@@ -140,6 +142,9 @@ class ScheduleRun(AutoSteps):
         spent = monotonic() - began
         if self.progress.bound is None:
             self.run(LaneTask(load(METHODS, "simple")()))
+        if self.cut_along:
+            by_cuts = built_in("mtpp_dsl.solvers.methods.modules:ChainRelaxation")(cuts_alone=True)
+            self.run(LaneTask(by_cuts, CUTS_SHARE))
         for method in self.in_series:
             self.run(LaneTask(method, STACK_SHARE if self.stacked else SERIES_SHARE))
         for name, multiple in LISTS.items():
@@ -219,7 +224,7 @@ class ScheduleRun(AutoSteps):
         n = self.problem.graph.n
         if self.stacked:
             return [load(METHODS, "lifted")()]
-        if n <= MODEL_NODES or self.largest > PART_NODES:
+        if n <= MODEL_NODES or self.largest > PART_NODES or (self.cut_along and n <= SERIES_NODES):
             return []
         names = ("series-bound", "series") if n > SERIES_NODES or not self.decomposed else ("series-bound",)
         return [load(METHODS, name)() for name in names]
@@ -251,6 +256,12 @@ class ScheduleRun(AutoSteps):
             return True
         parts = chain_parts(self.problem, None).modules
         return max(len(part.nodes) for part in parts) <= PART_NODES
+
+    @cached_property
+    def cut_along(self) -> bool:
+        """Whether cuts along a chain of anchors are expected to help: on exclusive links, without useful cut nodes."""
+        exclusive = any(self.problem.of(ExclusiveLinks)) and not self.under_rows and not self.stacked
+        return exclusive and self.by_modules and self.chained
 
     @cached_property
     def split(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
@@ -12,10 +12,9 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.core.constraints import Colocate, Separate
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.plans.evaluation import evaluate
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Infeasibility, Result
-from mtpp_dsl.core.problem.graph import Bools
+from mtpp_dsl.core.problem.graph import Bools, Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, CutModule, modules
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
@@ -25,15 +24,12 @@ from mtpp_dsl.solvers.backends.cpsat.request import Solution
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample, lower, timetable
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
-from mtpp_dsl.solvers.schedule.decomposition.arrange import completions
-from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
-from mtpp_dsl.solvers.schedule.decomposition.module_answers import grouped
+from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, completions
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import EqualModules, Pair, grouped
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
-from mtpp_dsl.solvers.schedule.decomposition.weighted_module import beside, weights_for, without_free_nodes
 from mtpp_dsl.solvers.schedule.modules.piece import piece_of
 
-__all__ = ["SolvedParts", "by_parts", "chain_parts", "whole_parts"]
+__all__ = ["DecompositionRun", "SolvedParts", "by_parts", "whole_parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,25 +47,6 @@ class SolvedParts:
     words: str
 
 
-def balance_of(
-    whole: WholeSample, parts: SolvedParts, settling: Settling, device: int, pool: ProcessPool, limits: Limits
-) -> Balance:
-    """Return the :class:`Balance` of solved modules and the nodes beside them, for one device."""
-    sides = beside(whole.instance.graph, parts.modules, parts.kept)
-    weights = weights_for(whole, sides, device)
-    return Balance(
-        whole,
-        parts.modules,
-        [piece_of(whole, module, exclusive=whole.instance.exclusive) for module in parts.modules],
-        without_free_nodes(whole, sides, weights),
-        weights,
-        [settling.lower[member.of] for member in settling.classes.members],
-        pool,
-        limits.seed,
-        limits.solver_options,
-    )
-
-
 def by_modules(parts: SolvedParts, settling: Settling) -> str:
     """Return, in words, why the bound of the modules holds."""
     count, different = len(settling.classes.members), len(settling.classes.pieces)
@@ -82,29 +59,14 @@ def by_modules(parts: SolvedParts, settling: Settling) -> str:
     return detail
 
 
-def by_balance(problem: Problem, parts: SolvedParts, settling: Settling, balance: Balance) -> str:
-    """Return, in words, why the bound of a balance holds."""
-    device, weights = problem.devices[balance.weights.device].name, balance.weights
-    link = "receiving" if weights.into else "sending"
-    shares = (
-        f"{weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain included, "
-    )
-    shares += f"and {weights.into + weights.out} of its {link}"
-    return (
-        f"{parts.words}; over the devices of the anchors, the least of the larger of two: the time along the chain, "
-        f"and the mean of {shares}; by longest paths and {settling.solves + balance.solves} solves by CP-SAT, on whose "
-        "word it rests"
-    )
-
-
-SIZES = (120, 240, 480, 960)
-"""Nodes between two anchors, at most: of the first so many CP-SAT often solves, of the last not."""
-
-
 def by_parts(
-    name: str, problem: Problem, limits: Limits, progress: Progress, parts: Callable[[Problem], SolvedParts]
+    name: str,
+    problem: Problem,
+    limits: Limits,
+    progress: Progress,
+    begin: Callable[[], DecompositionRun],
 ) -> Result:
-    """Return the best plan and the best bound found by solving the *parts* of the problem with CP-SAT.
+    """Return the best plan and the best bound found by solving parts of the problem in a run that *begin* begins.
 
     Raises:
         Refused: another solver than CP-SAT, or a file for a model, is asked for.
@@ -117,7 +79,7 @@ def by_parts(
     impossible = quick(problem)
     if impossible is not None:
         return progress.result(name, limits, "infeasible", infeasibility=impossible)
-    return DecompositionRun(name, problem, limits, progress, parts(problem)).solve()
+    return begin().solve()
 
 
 def whole_parts(problem: Problem) -> SolvedParts:
@@ -127,17 +89,6 @@ def whole_parts(problem: Problem) -> SolvedParts:
     cuts = sum(module.exit != NONE for module in parts)
     words = f"nothing is left out between {cuts} cut nodes" if cuts else "no cut node, so that the whole is one module"
     return SolvedParts(parts, np.ones(problem.graph.n, np.bool_), words)
-
-
-def chain_parts(problem: Problem, largest: int | None) -> SolvedParts:
-    """Return the part of the graph along a chain of anchors, with at most *largest* nodes between two; None for any."""
-    weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
-    chain = chain_of(problem.graph, weight, SIZES if largest is None else (largest,))
-    parts = modules(problem.graph, kept=chain.kept, edges=chain.edges)
-    left = int((~chain.kept).sum())
-    dropped = int((chain.kept[problem.graph.tails] & chain.kept[problem.graph.heads] & ~chain.edges).sum())
-    words = f"a relaxation: {left} of {problem.graph.n} nodes, and {dropped} edges between others, are left out"
-    return SolvedParts(parts, chain.kept, f"{words}, beside a chain of {len(chain.anchors)} anchors")
 
 
 # Solve the modules, and report the bounds and plans that follow.
@@ -170,18 +121,19 @@ class DecompositionRun:
         """Solve the modules, first without exclusive links where there are such, and report bounds and plans."""
         exclusive, limits = self._whole.instance.exclusive, self._limits
         with ProcessPool(cores(limits), limits.executor) as pool:
-            before = None
+            settling = self._settling(pool, self._classes(exclusive=False))
             if exclusive:
-                before = self._settling(pool, exclusive=False)
+                before = settling
                 self._settle(before, limits.within(limits.remaining / 3), tries=FEW_TRIES, plans=False)
-            settling = self._settling(pool, exclusive=exclusive, before=before)
-            if exclusive and not self._parts.kept.all():
-                self._settle(settling, limits.within(limits.remaining / 3), tries=FEW_TRIES)
-                self._finish(settling)
-                self._balance(settling, pool)
+                settling = self._settling(pool, self._classes(exclusive=True), lower=before.lower, warm=before.found)
+                settling.trusted = before.trusted
             self._settle(settling, limits)
+        return self._ended(settling)
+
+    def _ended(self, settling: Settling) -> Result:
+        """Return the result after the last question."""
         if settling.bound == inf:  # there is no plan of the modules by themselves
-            return self._result(clash(self._problem, limits, self._progress))
+            return self._result(clash(self._problem, self._limits, self._progress))
         self._finish(settling)
         return self._result()
 
@@ -190,8 +142,6 @@ class DecompositionRun:
 
         The better plan of somebody else makes them larger still: no longer schedule is of interest.
         """
-        if not self._parts.kept.all():  # a balance adds up times of the whole chain, with weights
-            return lower(self._problem)
         cost = self._progress.cost
         modules = ((list(module.members), list(module.edges)) for module in self._parts.modules)
         return lower(self._problem, within=inf if cost is None else cost, parts=modules)
@@ -201,18 +151,28 @@ class DecompositionRun:
         over = bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
         return "a memory is exceeded, within the tolerance of the check" if over else None
 
-    def _settling(self, pool: ProcessPool, *, exclusive: bool, before: Settling | None = None) -> Settling:
-        """Return the solver of the modules; *before*, without exclusive links, gives it bounds and schedules to try."""
+    def _settling(
+        self,
+        pool: ProcessPool,
+        classes: EqualModules,
+        *,
+        lower: Sequence[Floats] | None = None,
+        warm: dict[Pair, Arrangement] | None = None,
+    ) -> Settling:
+        """Return the solver of the modules; *lower* are bounds known before, *warm* schedules to try first."""
         return Settling(
-            grouped([piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules]),
+            classes,
             pool,
             seed=self._limits.seed,
             options=self._limits.solver_options,
             known=self._known,
             gap=self._limits.gap * CLOSER,
-            lower=None if before is None else before.lower,
-            warm=None if before is None else before.found,
+            lower=lower,
+            warm=warm,
         )
+
+    def _classes(self, *, exclusive: bool) -> EqualModules:
+        return grouped([piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules])
 
     def _settle(self, settling: Settling, limits: Limits, *, tries: float = inf, plans: bool = True) -> None:
         settling.run(
@@ -222,31 +182,6 @@ class DecompositionRun:
             tries=tries,
         )
         self._report(settling, plans=plans)
-
-    def _balance(self, settling: Settling, pool: ProcessPool) -> None:
-        """Raise the bound by the nodes beside the chain."""
-        if settling.bound == inf or self._progress.stopped or self._incumbent.closed():
-            return
-        balance = balance_of(self._whole, self._parts, settling, self._busiest(), pool, self._limits)
-        balance.run(
-            lambda: self._limits.remaining,
-            lambda: self._progress.stopped,
-            self._known,
-            lambda: self._report_balance(settling, balance),
-        )
-        self._report_balance(settling, balance)
-
-    def _busiest(self) -> int:
-        """Return the device with the largest load in the best plan; without a plan, the fastest."""
-        plan = self._progress.plan
-        if plan is not None:
-            return int(evaluate(self._problem, plan).load.argmax())
-        return int(self._whole.request.duration.sum(axis=0).argmin())
-
-    def _report_balance(self, settling: Settling, balance: Balance) -> None:
-        units = balance.bound
-        if units > settling.bound and units < inf:
-            self._prove(int(units), by_balance(self._problem, self._parts, settling, balance), trusted=True)
 
     def _known(self) -> float:
         """Return the cost of the best plan known in units, rounded up."""

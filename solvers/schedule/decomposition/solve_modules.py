@@ -51,7 +51,7 @@ class Settling:
     Attributes:
         lower, upper: [entries, exits] per class: lower bounds, and the shortest lengths found.
         found: the schedules, by class and states.
-        solves: how often CP-SAT was asked. trusted: whether a bound rests on CP-SAT.
+        solves: how often CP-SAT was asked. trusted: whether a bound rests on CP-SAT; those given are taken not to.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Settling:
         self._jobs: list[_Job] = []
         self._most = inf
         self.solves = 0
-        self.trusted = lower is not None
+        self.trusted = False
 
     @property
     def bound(self) -> float:

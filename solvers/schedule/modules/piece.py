@@ -99,7 +99,7 @@ def piece_of(whole: WholeSample, module: CutModule, *, exclusive: bool) -> Modul
     request = whole.request
     nodes, edges = np.array(module.members, np.int64), np.array(module.edges, np.int64)
     local = {v: i for i, v in enumerate(nodes.tolist())}
-    time = _times(request.duration[nodes])
+    time = real_times(request.duration[nodes])
     if module.entry != NONE:
         time[0] = np.where(np.isfinite(time[0]), 0.0, np.inf)
     groups = [[local[v] for v in group if v in local] for group in request.apart]
@@ -111,16 +111,16 @@ def piece_of(whole: WholeSample, module: CutModule, *, exclusive: bool) -> Modul
         time=time,
         tails=np.array([local[v] for v in request.tails[edges].tolist()], np.int64),
         heads=np.array([local[v] for v in request.heads[edges].tolist()], np.int64),
-        carry=_times(request.table[request.row[edges]]),
+        carry=real_times(request.table[request.row[edges]]),
         memory=request.size[nodes].astype(np.float64),
-        limit=_times(request.capacity),
+        limit=real_times(request.capacity),
         together=np.unique(request.together[nodes], return_inverse=True)[1].astype(np.int64),
         apart=tuple(tuple(group) for group in groups if len(group) > 1),
         exclusive=exclusive,
     )
 
 
-def _times(whole: Ints) -> Floats:
+def real_times(whole: Ints) -> Floats:
     """Return whole numbers as floats, with ``inf`` for never."""
     return np.where(whole >= INF, np.inf, whole.astype(np.float64))
 

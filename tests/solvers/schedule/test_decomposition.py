@@ -25,12 +25,13 @@ from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.methods.modules import ChainRelaxation, Decomposition
+from mtpp_dsl.solvers.methods.schedules import BranchAndBound
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
-from mtpp_dsl.solvers.schedule.decomposition.balance import Balance, least_larger
+from mtpp_dsl.solvers.schedule.decomposition.beside import beside
+from mtpp_dsl.solvers.schedule.decomposition.beside_bound import BesideBound, least_larger
 from mtpp_dsl.solvers.schedule.decomposition.module_answers import grouped, path_bounds
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling, shortest
-from mtpp_dsl.solvers.schedule.decomposition.weighted_module import beside, weights_for, without_free_nodes
 from mtpp_dsl.solvers.schedule.modules.canonical import canonical
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece, piece_of
 from tests.amount import part
@@ -256,56 +257,96 @@ def test_chains_of_anchors_bound_from_below(seed: int, pool: ProcessPool) -> Non
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_way_by_two_lengths_is_the_least_larger(seed: int) -> None:
-    """No way has a smaller larger sum than the one found, and that one has the sums it is said to have."""
+    """No way, with any options of its steps, has a smaller larger sum than the one found."""
     random = np.random.default_rng(seed)
     sizes = [1, *random.integers(1, 4, 4).tolist()]
-    ones, others = ([random.choice([0.0, 1.0, 2.0, 7.0, inf], pair) for pair in pairwise(sizes)] for _ in range(2))
+    ones, others = (
+        [random.choice([0.0, 1.0, 2.0, 7.0, inf], (*pair, 1 + seed % 3)) for pair in pairwise(sizes)] for _ in range(2)
+    )
+    steps = [range(table.shape[2]) for table in ones]
 
-    def sums(states: tuple[int, ...]) -> list[float]:
-        return [sum(t[states[j], states[j + 1]] for j, t in enumerate(tables)) for tables in (ones, others)]
+    def larger(states: tuple[int, ...], options: tuple[int, ...]) -> float:
+        at = [(states[j], states[j + 1], option) for j, option in enumerate(options)]
+        return max(sum(table[here] for table, here in zip(tables, at, strict=True)) for tables in (ones, others))
 
-    best = least_larger(ones, others)
-    assert max(best.one, best.other) == min(max(sums(states)) for states in product(*map(range, sizes)))
-    if best.states:
-        assert sums(best.states) == [best.one, best.other]
+    ways = product(product(*map(range, sizes)), product(*steps))
+    assert max(least_larger(ones, others)) == min(larger(states, options) for states, options in ways)
 
 
 def test_ways_by_two_lengths_stay_few_and_bounds() -> None:
     """Where there are more labels than are kept, what is found is no longer than the least, and not much shorter."""
     random = np.random.default_rng(1)
-    ones = [random.random((1, 3)), *(random.random((3, 3)) for _ in range(60))]
+    ones = [random.random((1, 3, 1)), *(random.random((3, 3, 1)) for _ in range(60))]
     others = [1.5 - table for table in ones]
-    best = least_larger(ones, others)
+    one, other = least_larger(ones, others)
     total = sum(table.min() for table in ones)
-    assert best.one + best.other <= 1.5 * 61 + 1e-9
-    assert max(best.one, best.other) >= max(total, 0.97 * 0.75 * 61)
+    assert one + other <= 1.5 * 61 + 1e-9
+    assert max(one, other) >= max(total, 0.97 * 0.75 * 61)
 
 
-@pytest.mark.parametrize("seed", [*range(part(60)), *range(60, 60 + part(90))])
-def test_balances_bound_from_below(seed: int, pool: ProcessPool) -> None:
-    """The mean of time, load and what a device receives is at most the least makespan by trying everything."""
-    n = 5 if seed < 60 else 4
-    problem, best = makespan_problem(seed, n), best_of(seed, n)
+def beside_of(problem: Problem, largest: int) -> tuple[BesideBound, float]:
+    """Return the bound by cuts along a chain before any question, and what a unit is worth."""
     weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
-    if best is None or not np.isfinite(weight).all():
-        return
-    chain = chain_of(problem.graph, weight, (1,))
+    chain = chain_of(problem.graph, weight, (largest,))
     found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
     whole, sides = lower(problem), beside(problem.graph, found, chain.kept)
     pieces = [piece_of(whole, module, exclusive=whole.instance.exclusive) for module in found]
-    weights = weights_for(whole, sides, seed % problem.k)
-    if whole.instance.exclusive and seed % 2:
-        weights = replace(weights, into=150, out=150, time=300, load=400)
-    assert weights.total == 1000
-    if seed % 3:
-        sides = without_free_nodes(whole, sides, weights)
-    balance = Balance(whole, found, pieces, sides, weights, [path_bounds(piece) for piece in pieces], pool, 0)
-    balance.run(lambda: inf, lambda: False, lambda: inf, lambda: None)
-    assert balance.bound <= best / whole.scale.unit * (1 + 1e-9)
+    return BesideBound(whole, found, grouped(pieces), sides), whole.scale.unit
 
 
-def test_a_balance_sees_what_lies_beside_a_chain() -> None:
-    """Two nodes beside a chain, too far away to be run elsewhere, add half of their time to the bound."""
+@pytest.mark.parametrize("seed", [*range(part(60)), *range(60, 60 + part(90))])
+def test_cuts_along_a_chain_bound_from_below(seed: int) -> None:
+    """Times of modules by cuts, and means with what lies beside the chain, are at most the least makespan."""
+    n = 5 if seed < 60 else 4
+    problem, best = makespan_problem(seed, n), best_of(seed, n)
+    if best is None or not problem.allowed.any(axis=1).all():
+        return
+    bound, unit = beside_of(problem, seed % 3)
+    bound.time_paths(lambda: False)
+    bound.time_modules(inf if seed % 2 else best / unit * (1 + 1e-9), lambda: False)
+    before = bound.bound
+    bound.run(lambda: inf, lambda: False, lambda: None)
+    assert before <= bound.bound <= best / unit * (1 + 1e-9)
+
+
+def hubbed(seed: int) -> Problem:
+    """Return a chain with nodes beside it that read one of its first nodes, the hub, on exclusive links."""
+    random = np.random.default_rng(seed)
+    length, aside, k = 4, int(random.integers(1, 4)), int(random.integers(2, 4))
+    edges = [(v, v + 1) for v in range(length - 1)]
+    for v in range(length, length + aside):
+        edges += [(1, v), (v, int(random.integers(2, length)))]
+    n = length + aside
+    base, speed = random.choice([0.0, 1.0, 3.0, 5.0], n), random.choice([1.0, 1.5, 4.0], k)
+    output = random.choice([0.0, 0.5, 2.0], n)
+    output[1] = random.choice([1.0, 4.0])
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)], edges, output=output, times={f"d{d}": base * speed[d] for d in range(k)}
+    )
+    links = Links(random.choice([0.5, 1.0, 4.0], (k, k)), random.choice([0.0, 0.25], (k, k)))
+    return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, MAKESPAN, [ExclusiveLinks()])
+
+
+@pytest.mark.parametrize("seed", range(part(60, 20)))
+def test_every_device_of_a_hub_bounds_from_below(seed: int) -> None:
+    """The bound is that of the best device of the hub, and the plans of whole modules are plans."""
+    problem = hubbed(seed)
+    best = BranchAndBound().solve(problem, Limits(time=60), Progress()).cost
+    assert best is not None
+    bound, unit = beside_of(problem, 0)
+    assert len(bound.cases) == problem.k
+    bound.time_modules(inf, lambda: False)
+    bound.run(lambda: inf, lambda: False, lambda: None)
+    assert bound.bound <= best / unit * (1 + 1e-9)
+    result = ChainRelaxation(largest=0, cuts_alone=True).solve(problem, Limits(), Progress())
+    check_result(problem, result)
+    assert result.bound is not None
+    assert result.bound.proof == "checked"
+    assert result.bound.cost == pytest.approx(bound.bound * unit, rel=1e-9)
+
+
+def test_cuts_see_what_lies_beside_a_chain() -> None:
+    """Two nodes beside a chain, too far away to be run elsewhere, add to the bound."""
     edges = [(0, 1), (1, 2), (3, 1), (4, 2)]
     times = {"d0": [4.0, 4.0, 4.0, 3.0, 3.0], "d1": [8.0, 8.0, 8.0, 6.0, 6.0]}
     graph = Graph.create(list("abcde"), edges, output=50.0, times=times)
@@ -315,8 +356,23 @@ def test_a_balance_sees_what_lies_beside_a_chain() -> None:
     result = ChainRelaxation(largest=0).solve(problem, Limits(time=30, threads=2), Progress())
     assert result.cost == 18.0
     assert result.bound is not None
-    assert 14.0 <= result.bound.cost <= 18.0
+    assert 15.9 <= result.bound.cost <= 18.0
     assert "beside the chain included" in result.bound.detail
+    assert result.bound.proof == "checked"
+
+
+def test_cuts_know_that_a_branch_cannot_be_sent_away() -> None:
+    """Four equal branches, of which each transfer takes as long as two: the module takes as long as one device does."""
+    fork, join = 0, 5
+    edges = [*((fork, v) for v in range(1, 5)), *((v, join) for v in range(1, 5))]
+    times = {"d0": [1.0] * 6, "d1": [1.0] * 6}
+    graph = Graph.create([f"v{v}" for v in range(6)], edges, output=3.0, times=times)
+    pair = np.ones((2, 2))
+    problem = Problem.create(graph, [Device("d0"), Device("d1")], Links(pair, 0 * pair), MAKESPAN, [ExclusiveLinks()])
+    bound, unit = beside_of(problem, 9)
+    assert bound.path(None).length * unit == pytest.approx(3.0)
+    bound.time_modules(inf, lambda: False)
+    assert bound.path(None).length * unit == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize("seed", range(part(24, 4)))
