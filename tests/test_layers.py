@@ -159,7 +159,7 @@ SOLVERS = {
     "solvers.schedule.learning": SEARCHES | {"solvers.schedule.list"},
     "solvers.schedule.search": SEARCHES | {"solvers.schedule.list", "solvers.schedule.state"},
     "solvers.schedule.lns": SEARCHES,
-    "solvers.schedule.decomposition": SEARCHES | {"solvers.schedule.modules"},
+    "solvers.schedule.decomposition": SEARCHES | {"solvers.schedule.list", "solvers.schedule.modules"},
     "solvers.schedule.lifted": SEARCHES | {"solvers.schedule.decomposition"},
     "solvers.schedule.splitting": SEARCHES
     | {"solvers.schedule.lns", "solvers.schedule.modules", "solvers.schedule.search"},
