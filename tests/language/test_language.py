@@ -185,6 +185,17 @@ def test_idle_memory_is_a_warning() -> None:
     assert not load("graph { node a (work = 1 s, params = 1 B) }" + REST + "constraint memory").warnings
 
 
+def test_a_cache_beside_streamed_parameters_is_a_warning() -> None:
+    """Parameters alone are streamed: 'constraint memory' would end that, so it is not what to say."""
+    spec = (
+        "graph { node a (work = 1 s, params = 1 GB, cache = 2 GB) } device d (memory = 2 GB)\n"
+        "interconnect shared (bandwidth = 1 GB/s, overflow = prefetch) minimize bottleneck\n"
+    )
+    (warned,) = load(spec).warnings
+    assert "the cache of a is given, and 'overflow' counts parameters alone: add it to the reserve of devices" in warned
+    assert not load(spec.replace(", cache = 2 GB", "")).warnings
+
+
 def test_all_specs_check(specs: Path) -> None:
     """All six acceptance specs parse and check."""
     found = {path.stem: load(path) for path in sorted(specs.glob("*.mtpp"))}

@@ -163,6 +163,9 @@ STATEMENTS = [
     Mistake("minimize botleneck", "E621", "botleneck", "did you mean 'bottleneck'?", "bottleneck"),
     Mistake("maximize bottleneck", "E622", "maximize bottleneck", "should minimize bottleneck"),
     Mistake("minimize work(embed)", "E602", "work(embed)", "no decision"),
+    Mistake("maximize work(embed)", "E602", "work(embed)", "mtpp solve SPEC --largest"),
+    Mistake("maximize 3 in 1..5", "E210", "3 in 1..5", "mtpp solve SPEC --largest"),
+    Mistake("device x (overflow = stream)", "E105", "overflow", "an option of interconnect shared"),
     Mistake("maximize max(load(d) for d in devices)", "E212", "max(load(d) for d in devices)", "limited from above"),
     Mistake("minimize", "E002", "e", "'minimize bottleneck'"),
     # files

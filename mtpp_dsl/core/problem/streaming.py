@@ -36,7 +36,8 @@ def check_prefetch(
     reason = next(_unfit(graph, objectives, constraints), None)
     if reason is not None:
         raise UsageError(
-            f"overflow = prefetch streams parameters while a device works, and {reason}; or say 'constraint memory'"
+            f"overflow = prefetch streams parameters while a device works, and {reason}; "
+            "or leave it out and say 'constraint memory'"
         )
 
 

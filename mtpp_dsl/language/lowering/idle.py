@@ -100,10 +100,12 @@ def idle_memory(
             column = getattr(graph, what)
             if column.any():
                 name = graph.names[int(column.argmax())]
-                yield _warning(
-                    f"the {what} of {name} is given, but no constraint uses it: say 'constraint memory'",
-                    code="MTPP-W401",
+                instead = (
+                    "and 'overflow' counts parameters alone: add it to the reserve of devices"
+                    if streams
+                    else "but no constraint uses it: say 'constraint memory'"
                 )
+                yield _warning(f"the {what} of {name} is given, {instead}", code="MTPP-W401")
     if limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
         places += [s.span for s in statements if isinstance(s, tree.InterconnectStatement)]
         yield _warning(

@@ -85,6 +85,12 @@ def _named(statement: tree.ObjectiveStatement, scope: SpecScope, local: Locals) 
     return StatedObjective(_within(objective, options, dimension), dimension, value.span)
 
 
+def _largest(statement: tree.ObjectiveStatement) -> list[str]:
+    """Return how the largest value of a param is asked for, where something without a decision is to be large."""
+    how = "the largest value of a param for which there is a plan: mtpp solve SPEC --largest seq=4096..262144"
+    return [how] if statement.sense == "maximize" else []
+
+
 def _linear(statement: tree.ObjectiveStatement, scope: SpecScope, local: Locals) -> StatedObjective:
     """Return the objective that an expression over decisions is."""
     value = _evaluated(statement.value, scope, local)
@@ -94,13 +100,19 @@ def _linear(statement: tree.ObjectiveStatement, scope: SpecScope, local: Locals)
         raise Complaint(
             "the objective is the same number for every plan: there is no decision in it",
             statement.value.span,
-            ["decisions are: on(v, d), load(d), used(d), start(v), finish(v), bottleneck, makespan, latency"],
+            [
+                "decisions are: on(v, d), load(d), used(d), start(v), finish(v), bottleneck, makespan, latency",
+                *_largest(statement),
+            ],
             code="MTPP-E602",
         )
     if not isinstance(value, Affine):
         listed = f"objectives are: {', '.join(OBJECTIVES)}, and sums of decisions"
         raise Complaint(
-            f"an objective is a number; this is {describe(value)}", statement.value.span, [listed], code="MTPP-E210"
+            f"an objective is a number; this is {describe(value)}",
+            statement.value.span,
+            [listed, *_largest(statement)],
+            code="MTPP-E210",
         )
     if not only_pushed_down(value, "<=" if statement.sense == "minimize" else ">="):
         raise Complaint(

@@ -17,6 +17,9 @@ from mtpp_dsl.language.values.scope import SpecScope
 from mtpp_dsl.language.values.values import Quantity, Value, describe, shown
 from mtpp_dsl.language.values.values import Sequence as Values
 
+ELSEWHERE = {"overflow": "interconnect shared and interconnect host"}
+"""Options that are looked for in other places than their own."""
+
 
 class Options:
     """The options of one statement, in one step of its comprehension; :meth:`at` goes to another step.
@@ -51,10 +54,12 @@ class Options:
             name = option.name.text
             if name not in known:
                 listed = f"{owner} takes: {', '.join(known)}" if known else f"{owner} takes no options"
+                elsewhere = ELSEWHERE.get(name)
+                hint = "" if elsewhere else word_hint(name, known, _sort(owner))
                 raise Complaint(
-                    f"{owner} has no option {name!r}{word_hint(name, known, _sort(owner))}",
+                    f"{owner} has no option {name!r}{hint}",
                     option.name.span,
-                    [listed],
+                    [listed, *([f"{name} is an option of {elsewhere}"] if elsewhere else [])],
                     code="MTPP-E105",
                 )
             if name in self.options:
