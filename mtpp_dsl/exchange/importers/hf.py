@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError, did_you_mean
 from mtpp_dsl.exchange.importers.hf_configurations import configuration, few_modules, settings_of, transformers
+from mtpp_dsl.exchange.importers.hf_experts import routed_experts
 from mtpp_dsl.exchange.importers.hf_inputs import InputRequest, NotThisPhase, input_names, inputs_of, step_of
 from mtpp_dsl.exchange.importers.hf_latent import absorbed
 from mtpp_dsl.exchange.importers.hf_scans import fused_scans
 from mtpp_dsl.exchange.importers.hf_steps import ATTENTION, as_step, register_attention
-from mtpp_dsl.exchange.importers.hf_tower_nodes import with_tower
-from mtpp_dsl.exchange.importers.hf_towers import COVERED, ImageTower, one_image_size, tower_of
+from mtpp_dsl.exchange.importers.hf_tower_nodes import with_silent, with_tower
+from mtpp_dsl.exchange.importers.hf_towers import COVERED, SILENT, ImageTower, one_image_size, tower_of
 from mtpp_dsl.exchange.importers.joined import joined, one_phase
 from mtpp_dsl.exchange.importers.torch_export import cause
 from mtpp_dsl.exchange.importers.torch_inputs import TYPES
@@ -159,12 +161,14 @@ def _refuse_several_inputs(kind: type, config: Any) -> None:
         NotThisPhase: it is one.
     """
     parts = [name for name in getattr(config, "sub_configs", {}) if getattr(config, name, None) is not None]
-    other = next((name for name in parts if re.match("vision|audio|speech|image|video", name)), None)
-    if other is not None and not (other == "vision_config" and config.model_type in COVERED):
+    covered = config.model_type in COVERED and "vision_config" in parts
+    known = {"vision_config", *(["audio_config"] if config.model_type in SILENT else [])} if covered else set()
+    others = [name for name in parts if re.match("vision|audio|speech|image|video", name) and name not in known]
+    if others:
         text = ', or what its "text_config" says as a config.json of its own' if "text_config" in parts else ""
         raise NotThisPhase(
-            f'{kind.__name__} reads several kinds of input (it has a "{other}"), and how is not known here, as '
-            f"it is of {', '.join(COVERED)}: use mtpp import torch{text}"
+            f'{kind.__name__} reads several kinds of input (it has a "{others[0]}"), and how is not known here, as '
+            f"that of images is of {', '.join(COVERED)}: use mtpp import torch{text}"
         )
 
 
@@ -216,16 +220,19 @@ def _exported(
         },
     )
     features = None if tower is None else tower.features
-    with fused_scans(module, decoding=False):
+    with fused_scans(module, decoding=False), routed_experts(module):
         given, kept, places = inputs_of(module, step, asked, tower)
     made = as_step(module, step, places)
     decoding = step == "decode"
-    with fused_scans(module, decoding), absorbed(module, decoding), one_image_size(module, features):
+    with ExitStack() as stack:
+        for changed in (fused_scans(module, decoding), absorbed(module, decoding), one_image_size(module, features)):
+            stack.enter_context(changed)
+        stack.enter_context(routed_experts(module))
         model = model_of(made, given, source=source, flops=asked.flops, kept=kept, training=training)
     names = input_names(module, places)
     tensors = tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in model.tensors)
     model = replace(model, tensors=tensors, warnings=(*model.warnings, *_warnings_of(config, settings, attention)))
-    return model if tower is None or decoding else with_tower(model, module, tower, asked.images)
+    return model if tower is None or decoding else with_silent(with_tower(model, module, tower, asked.images), module)
 
 
 def _warnings_of(config: Any, settings: Mapping[str, Any], attention: str) -> list[str]:

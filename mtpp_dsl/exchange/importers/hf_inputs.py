@@ -11,7 +11,7 @@ from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.hf_caches import KeptPart
 from mtpp_dsl.exchange.importers.hf_scans import scans_known
 from mtpp_dsl.exchange.importers.hf_steps import as_step
-from mtpp_dsl.exchange.importers.hf_towers import ImageTower
+from mtpp_dsl.exchange.importers.hf_towers import ImageTower, silent_parts
 from mtpp_dsl.exchange.importers.torch_assemble import Kept
 from mtpp_dsl.exchange.importers.torch_export import cause, export_module
 from mtpp_dsl.exchange.importers.torch_inputs import Given
@@ -115,17 +115,18 @@ def inputs_of(module: Any, step: str, asked: InputRequest, tower: ImageTower | N
     pictures, their_sizes = _pictures(module, tower)
     if pictures and step != "decode":
         symbols["images"] = Symbol(max(1, asked.images))
+    silent = tuple(silent_parts(module))
     if step == "prefill":
         parts = [part for part, _ in _kept_by(module)]
         limits = {1 + at: {"seq": f"min(seq, {near})"} for at, near in _windows(config, parts).items()}
-        kept = Kept(frozenset(), frozenset(range(1, 1 + len(parts))), limits)
+        kept = Kept(frozenset(), frozenset(range(1, 1 + len(parts))), limits, silent)
         return Given((tokens, *pictures), {}, {"main": both, **their_sizes}, symbols), kept, ()
     if step == "decode":
         given, kept, places = _decode(module, symbols)
-        return given, kept if tower is None else replace(kept, idle=tower.paths), places
+        return given, kept if tower is None else replace(kept, idle=(*tower.paths, *silent)), places
     if step == "train":
         shapes = {"main": both, "labels": both, **their_sizes}
-        return Given((tokens, tokens.clone(), *pictures), {}, shapes, symbols), Kept(), ()
+        return Given((tokens, tokens.clone(), *pictures), {}, shapes, symbols), Kept(idle=silent), ()
     if config.is_encoder_decoder:
         return Given((tokens, tokens.clone()), {}, {"main": both, "second": both}, symbols), Kept(), ()
     return Given((tokens,), {}, {"main": both}, symbols), Kept(), ()

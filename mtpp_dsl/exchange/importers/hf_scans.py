@@ -18,7 +18,7 @@ __all__ = ["fused_scans", "scans_known"]
 
 DELTA_CHUNK = 64
 """Tokens of a chunk of the delta rule, in fla and in transformers."""
-SCANS = ("mamba_selective_scan", "mamba2_chunk_scan", "torch_chunk_gated_delta_rule")
+SCANS = ("mamba_selective_scan", "mamba2_chunk_scan", "torch_chunk_gated_delta_rule", "chunk_kimi_delta_attention")
 """Functions of transformers that are the scans of a prompt."""
 LIGHTNING = "LightningAttention"
 """How the names of classes end whose whole ``forward`` is a scan."""
@@ -32,8 +32,9 @@ def scans_known(part: Any) -> bool:
     """
     home = sys.modules[type(part).__module__]
     scan = any(hasattr(home, name) for name in SCANS)
-    conv = hasattr(home, "causal_conv1d_fn") and hasattr(part, "conv1d")
-    return type(part).__name__ == f"MiniMax{LIGHTNING}" or (scan and conv)
+    conv = hasattr(home, "causal_conv1d_fn")
+    alone = type(part).__name__.endswith("ShortConv") and hasattr(part, "conv")
+    return type(part).__name__ == f"MiniMax{LIGHTNING}" or (conv and (alone or (scan and hasattr(part, "conv1d"))))
 
 
 @contextmanager
@@ -75,14 +76,25 @@ def _functions(decoding: bool) -> Mapping[str, Any]:
         made = torch.ops.mtpp.causal_conv(hidden_states, weight, bias, not decoding)
         return made if activation is None else ACT2FN[activation](made)
 
+    def step(hidden_states: Any, state: Any, weight: Any, bias: Any = None, activation: Any = None) -> Any:
+        """Return a causal convolution of one token and those in the state."""
+        import torch
+
+        tokens = torch.cat([state, hidden_states], dim=-1)[..., 1:]
+        state.put_after(tokens)
+        return convolution(tokens, weight, bias, activation)
+
     return {
         "causal_conv1d_fn": convolution,
+        "causal_conv1d_update": step,
         "mamba_selective_scan": _selective_scan,
         "mamba_selective_state_update": _selective_update,
         "mamba2_chunk_scan": _chunk_scan,
         "mamba2_selective_state_update": _state_update,
         "torch_chunk_gated_delta_rule": _delta_rule,
         "torch_recurrent_gated_delta_rule": _delta_rule,
+        "chunk_kimi_delta_attention": _delta_rule,
+        "recurrent_kimi_delta_attention": _delta_rule,
     }
 
 

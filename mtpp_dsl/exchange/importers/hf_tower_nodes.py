@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
-from mtpp_dsl.exchange.importers.hf_towers import ImageTower
+from mtpp_dsl.exchange.importers.hf_towers import ImageTower, silent_parts
 from mtpp_dsl.exchange.importers.module_paths import with_layers
+from mtpp_dsl.exchange.importers.torch_kinds import dtype_name
 from mtpp_dsl.exchange.model.model import Model
-from mtpp_dsl.exchange.model.parts import Operator
+from mtpp_dsl.exchange.model.parts import Operator, Weight
 
-__all__ = ["with_tower"]
+__all__ = ["with_silent", "with_tower"]
 
 ADDITION = "mtpp.add_at_images.default"
 """What adds the features of a layer of the tower to the results of one of the text."""
@@ -50,6 +51,24 @@ def with_tower(model: Model, module: Any, tower: ImageTower, images: int) -> Mod
     if model.symbols["images"].most is None:  # it stayed open
         symbols["images"] = replace(model.symbols["images"], default=images, least=0)
     return replace(model, operators=tuple(operators), symbols=symbols)
+
+
+def with_silent(model: Model, module: Any) -> Model:
+    """Return a model with what reads sounds in a node of its own, which takes memory and does nothing."""
+    parts = silent_parts(module)
+    if not parts:
+        return model
+    operators, weights = list(model.operators), list(model.weights)
+    for path, part in parts.items():
+        first = len(weights)
+        for name, one in part.named_parameters(prefix=path):
+            weights.append(Weight(name, one.numel() * one.element_size(), dtype_name(one.dtype), tuple(one.shape)))
+        own = tuple(range(first, len(weights)))
+        operators.append(
+            Operator(f"{path}.silent", path=path, role="tower", flop=0, weights=own, weight_read=0, block=path)
+        )
+    told = f"{' and '.join(parts)} take memory and do nothing: sounds are not counted"
+    return replace(model, operators=tuple(operators), weights=tuple(weights), warnings=(*model.warnings, told))
 
 
 def _with_additions(operators: Sequence[Operator]) -> Iterator[Operator]:

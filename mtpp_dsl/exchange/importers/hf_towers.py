@@ -14,15 +14,26 @@ from types import MappingProxyType, MethodType
 from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
+from mtpp_dsl.exchange.importers.hf_tower_forwards import FORWARDS, Size, added
 from mtpp_dsl.exchange.importers.torch_scans import register, squares
 
-__all__ = ["COVERED", "IMAGE_ATTENTION", "ImageTower", "Within", "one_image_size", "tower_of"]
+__all__ = [
+    "COVERED",
+    "IMAGE_ATTENTION",
+    "SILENT",
+    "ImageTower",
+    "Within",
+    "one_image_size",
+    "silent_parts",
+    "tower_of",
+]
 
 IMAGE_ATTENTION = "mtpp_flash_image"
 """The name of attention within images among those of transformers, which hands lengths to names with "flash"."""
 USUAL = 896
 """Pixels of a side where neither the model nor the user says how large an image is."""
-Size = tuple[int, int]
+USUAL_GEMMA = 768
+"""The same of Gemma 4, whose processor scales images to 280 tokens at most."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +81,10 @@ def tower_of(model: Any, size: Size | None) -> ImageTower | None:
 
     register()
     paths, shape, chosen, features = COVERED[model.config.model_type](model, size)
-    text = model.config.get_text_config()
     with torch.no_grad(), one_image_size(model, features):
         made = features(torch.zeros(1, 1, *shape, dtype=model.dtype, device="meta")).pooler_output
-    numbers = sum(one.numel() for one in (made if isinstance(made, list) else [made]))
-    return ImageTower(paths, shape, chosen, numbers // text.hidden_size, features)
+    tokens = sum(one.numel() // one.shape[-1] for one in (made if isinstance(made, list) else [made]))
+    return ImageTower(paths, shape, chosen, tokens, features)
 
 
 @contextmanager
@@ -88,11 +98,12 @@ def one_image_size(model: Any, features: Callable[[Any], Any] | None) -> Iterato
     if features is None:
         yield
         return
-    inner = model.model
-    forwards: Mapping[str, Callable[..., Any]] = {"PixtralVisionModel": _pixtral, "Mistral3PatchMerger": _merged}
+    inner = getattr(model, "model", model)  # of Llama 4 the whole
     changed: list[tuple[Any, str, Callable[..., Any]]]
-    changed = [(part, "forward", forwards[type(part).__name__]) for part in model.modules() if _named(part, forwards)]
-    changed += [(part, "_deepstack_process", _added) for part in model.modules() if hasattr(part, "_deepstack_process")]
+    changed = [
+        (part, "forward", FORWARDS[type(part).__name__]) for part in model.modules() if type(part).__name__ in FORWARDS
+    ]
+    changed += [(part, "_deepstack_process", added) for part in model.modules() if hasattr(part, "_deepstack_process")]
     changed.append((inner, "get_image_features", lambda _self, pixel_values, *_args, **_given: features(pixel_values)))
     for part, name, function in changed:
         setattr(part, name, MethodType(function, part))
@@ -101,10 +112,6 @@ def one_image_size(model: Any, features: Callable[[Any], Any] | None) -> Iterato
     finally:
         for part, name, _ in changed:
             delattr(part, name)
-
-
-def _named(part: Any, names: Mapping[str, Any]) -> bool:
-    return type(part).__name__ in names
 
 
 def _sides(size: Any) -> Size:
@@ -213,6 +220,8 @@ def _grid(model: Any, size: Size | None) -> _Run:
         if window:
             facts["window_index"] = torch.arange(total // merge**2, **whole_numbers)
             facts |= {"cu_window_seqlens": near, "max_window_seqlen": count}
+        if hasattr(tower, "embeddings"):  # of GLM-4V
+            facts["sides"] = (height // patch, width // patch)
         if hasattr(tower, "pos_embed"):
             facts["interp_indices"] = torch.zeros(total, 4, **whole_numbers)
             facts["interp_weights"] = torch.zeros(total, 4, device=pixels.device)
@@ -226,44 +235,51 @@ def _grid(model: Any, size: Size | None) -> _Run:
     return ("model.visual",), (count, numbers), (height, width), features
 
 
+def _llama4(model: Any, size: Size | None) -> _Run:
+    """Run the tower of Llama 4, whose tokens the model itself projects."""
+    height, width = _fixed(model, size)
+
+    def features(pixels: Any) -> Any:
+        made = model.vision_model(pixels.flatten(0, 1), return_dict=True)
+        made.pooler_output = made.last_hidden_state
+        return made
+
+    channels = model.config.vision_config.num_channels
+    return ("vision_model", "multi_modal_projector"), (channels, height, width), (height, width), features
+
+
+def _gemma4(model: Any, size: Size | None) -> _Run:
+    """Run the tower of Gemma 4, which reads patches of images of any size and joins squares of them to tokens."""
+    inner, vision = model.model, model.config.vision_config
+    patch, step = vision.patch_size, vision.pooling_kernel_size
+    height, width = _scaled(size or (USUAL_GEMMA, USUAL_GEMMA), patch * step)
+    rows, columns = height // patch, width // patch
+
+    def features(pixels: Any) -> Any:
+        made = inner.vision_tower(pixels.flatten(0, 1), sides=(rows, columns))
+        made.pooler_output = [inner.embed_vision(inputs_embeds=made.last_hidden_state)]
+        return made
+
+    return ("model.vision_tower", "model.embed_vision"), (rows * columns, 3 * patch**2), (height, width), features
+
+
 _PROJECTED = ("model.vision_tower", "model.multi_modal_projector")
 COVERED: Mapping[str, Callable[[Any, Size | None], _Run]] = MappingProxyType(
     {
         **dict.fromkeys(("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"), _grid),
+        **dict.fromkeys(("glm4v", "glm4v_moe", "glm46v", "glm_ocr"), _grid),
         **dict.fromkeys(("llava", "mistral3"), _llava),
+        "llama4": _llama4,
+        "gemma4": _gemma4,
         **dict.fromkeys(("gemma3", "internvl", "paligemma"), _plain),
     }
 )
 """How the towers of a type of models are run; others are refused."""
+SILENT: Mapping[str, tuple[str, ...]] = MappingProxyType({"gemma4": ("model.audio_tower", "model.embed_audio")})
+"""What reads sounds in a type of models that reads images, too: it takes memory, and is not run."""
 
 
-def _pixtral(self: Any, pixel_values: Any, **given: Any) -> Any:
-    """Run Pixtral's tower on images of one size: each is a sequence of its own, so that no mask parts them."""
-    capture = sys.modules[type(self).__module__].capture_outputs
-    return capture(_pixtral_forward)(self, pixel_values, **given)
-
-
-def _pixtral_forward(self: Any, pixel_values: Any, **given: Any) -> Any:
-    import torch
-
-    patches = self.patch_conv(pixel_values)
-    sides = [torch.arange(side, device=pixel_values.device) for side in patches.shape[2:]]
-    places = torch.stack([one.flatten() for one in torch.meshgrid(*sides, indexing="ij")], dim=-1)
-    hidden = self.ln_pre(patches.flatten(2).transpose(1, 2))
-    positions = self.patch_positional_embedding(hidden, places)
-    return self.transformer(hidden, attention_mask=None, position_embeddings=positions, **given)
-
-
-def _merged(self: Any, image_features: Any, sides: Size) -> Any:
-    """Merge squares of patches of [images, patches, width]; *sides* are the patches of a column and of a row."""
-    step, width = self.spatial_merge_size, image_features.shape[2]
-    grid = image_features.reshape(-1, sides[0] // step, step, sides[1] // step, step, width)
-    squares_of = grid.permute(0, 1, 3, 5, 2, 4).reshape(grid.shape[0], -1, width * step**2)
-    return self.merging_layer(squares_of)
-
-
-def _added(_self: Any, hidden_states: Any, places: Any, features: Any) -> Any:
-    """Add features of images to the hidden states at their places."""
-    import torch
-
-    return torch.ops.mtpp.add_at_images(hidden_states, places, features)
+def silent_parts(model: Any) -> dict[str, Any]:
+    """Return the modules of a model that read sounds, by their paths."""
+    parts = dict(model.named_modules())
+    return {path: parts[path] for path in SILENT.get(model.config.model_type, ()) if path in parts}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import MethodType
 from typing import Any
 
 ABSORBED = "absorbed_by_hand"
@@ -26,9 +27,17 @@ def by_hand(model: Any) -> Iterator[None]:
         "mamba2_selective_state_update": scan_update,
         "torch_chunk_gated_delta_rule": delta_rule,
         "torch_recurrent_gated_delta_rule": delta_update,
+        "chunk_kimi_delta_attention": delta_rule,
+        "recurrent_kimi_delta_attention": delta_update,
     }
     homes = {sys.modules[type(part).__module__] for part in model.modules()}
     before = [(home, name, getattr(home, name)) for home in homes for name in functions if hasattr(home, name)]
+    mixtures = [part for part in model.modules() if type(part).__name__ == "Llama4TextMoe"]
+    for part in mixtures:
+        part.forward = MethodType(routed, part)
+    poolers = [part for part in model.modules() if type(part).__name__ == "Gemma4VisionPooler"]
+    for part in poolers:
+        part._avg_pool_by_positions = MethodType(pooled, part)
     for home, name, _ in before:
         setattr(home, name, functions[name])
     try:
@@ -36,6 +45,33 @@ def by_hand(model: Any) -> Iterator[None]:
     finally:
         for home, name, function in before:
             setattr(home, name, function)
+        for part in mixtures:
+            del part.forward
+        for part in poolers:
+            del part._avg_pool_by_positions
+
+
+def pooled(self: Any, hidden: Any, places: Any, length: int) -> tuple[Any, Any]:
+    """Average the patches of each square of Gemma 4's tower, without products."""
+    import torch
+
+    step = int((hidden.shape[1] // length) ** 0.5)
+    columns = int(places[..., 0].max()) // step + 1
+    square = (places[..., 1] // step * columns + places[..., 0] // step)[..., None].expand(hidden.shape)
+    sums = torch.zeros(hidden.shape[0], length, hidden.shape[2]).scatter_add(1, square, hidden.float())
+    return (sums / step**2).to(hidden.dtype), torch.ones(sums.shape[:2], dtype=torch.bool)
+
+
+def routed(self: Any, hidden: Any) -> tuple[Any, Any]:
+    """Run each expert of Llama 4 on the tokens that chose it; of the others the scores are zero."""
+    tokens = hidden.reshape(-1, self.hidden_dim)
+    shares, scores = self.router(tokens)
+    made = self.shared_expert(tokens)
+    for number in range(self.num_experts):
+        rows = shares[:, number].nonzero()[:, 0]
+        gate, up = ((tokens[rows] * shares[rows, number, None]) @ self.experts.gate_up_proj[number]).chunk(2, dim=-1)
+        made[rows] += (up * self.experts.act_fn(gate)) @ self.experts.down_proj[number]
+    return made, scores
 
 
 @contextmanager
@@ -199,7 +235,7 @@ def _prepared(q: Any, k: Any, v: Any, g: Any, beta: Any) -> list[Any]:
     heads = v.shape[2]
     q, k = (each.float().repeat_interleave(heads // each.shape[2], 2) for each in (q, k))
     q, k = f.normalize(q, dim=-1) * q.shape[-1] ** -0.5, f.normalize(k, dim=-1)
-    return [each.float().transpose(1, 2) for each in (q, k, v, g[..., None], beta[..., None])]
+    return [each.float().transpose(1, 2) for each in (q, k, v, g if g.dim() == 4 else g[..., None], beta[..., None])]
 
 
 def delta_rule(
@@ -221,14 +257,20 @@ def delta_rule(
     for at in range(0, query.shape[1], chunk_size):
         q, k, v, log, rate = (each[:, :, at : at + chunk_size] for each in parts)
         sums = log.cumsum(2)
-        decay = (sums - sums.transpose(2, 3)).exp().tril()
-        below = ((k * rate) @ k.transpose(2, 3) * decay).tril(-1)
+        below = _decayed(k * rate, k, sums).tril(-1)
         inverse = torch.linalg.inv(torch.eye(k.shape[2]) + below)
         fresh = inverse @ (v * rate) - inverse @ (k * rate * sums.exp()) @ state
-        made.append((q * sums.exp()) @ state + (q @ k.transpose(2, 3) * decay) @ fresh)
+        made.append((q * sums.exp()) @ state + _decayed(q, k, sums).tril() @ fresh)
         last = sums[:, :, -1:]
-        state = state * last.exp() + (k * (last - sums).exp()).transpose(2, 3) @ fresh
+        state = state * last.exp().transpose(2, 3) + (k * (last - sums).exp()).transpose(2, 3) @ fresh
     return torch.cat(made, 2).transpose(1, 2).to(value.dtype), state if output_final_state else None
+
+
+def _decayed(one: Any, other: Any, sums: Any) -> Any:
+    """Return the products of each two tokens, less by what decays between them: one rate a head, or one a channel."""
+    if sums.shape[3] > 1:  # Kimi Linear
+        return (one * sums.exp()) @ (other * (-sums).exp()).transpose(2, 3)
+    return one @ other.transpose(2, 3) * (sums - sums.transpose(2, 3)).exp()
 
 
 def delta_update(
@@ -242,6 +284,6 @@ def delta_update(
     **_given: Any,
 ) -> Any:
     q, k, v, log, rate = _prepared(query, key, value, g, beta)
-    state = initial_state.float() * log.exp()
+    state = initial_state.float() * log.exp().transpose(2, 3)
     state = state + k.transpose(2, 3) @ ((v - k @ state) * rate)
     return (q @ state).transpose(1, 2).to(value.dtype), state if output_final_state else None

@@ -31,10 +31,19 @@ LATENT = {
     "n_shared_experts": 1,
     "first_k_dense_replace": 1,
 }
+GROUPED = {**LATENT, "q_lora_rank": 24, "n_group": 1, "topk_group": 1}
+WINDOW = {**SHARED, "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]}
+ROUTED = (
+    "n_routed_experts",
+    "num_experts_per_tok",
+    "moe_intermediate_size",
+    "n_shared_experts",
+    "first_k_dense_replace",
+)
 RECENT: dict[str, dict[str, Any]] = {
-    "gpt_oss": {**SHARED, **FEW, "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]},
+    "gpt_oss": {**WINDOW, **FEW},
     "deepseek_v2": {**LATENT, "q_lora_rank": None},
-    "deepseek_v3": {**LATENT, "q_lora_rank": 24, "n_group": 1, "topk_group": 1},
+    "deepseek_v3": GROUPED,
     "qwen3_next": {
         **SHARED,
         "num_experts": 4,
@@ -101,6 +110,32 @@ RECENT: dict[str, dict[str, Any]] = {
         "layers_block_type": ["mamba", "attention"],
     },
     "falcon_h1": {**SHARED, **SCAN, "mamba_d_ssm": 128},
+    "kimi_linear": {
+        **LATENT,
+        **FEW,
+        "q_lora_rank": None,
+        "n_group": 1,
+        "topk_group": 1,
+        "linear_head_dim": 16,
+        "linear_num_heads": 4,
+        "layer_types": ["linear_attention", "full_attention"],
+        "mlp_layer_types": ["dense", "sparse"],
+    },
+    "lfm2": {**SHARED, "layer_types": ["conv", "full_attention"]},
+    "gemma3n_text": {
+        **WINDOW,
+        "hidden_size_per_layer_input": 8,
+        "vocab_size_per_layer_input": 300,
+        "laurel_rank": 8,
+        "num_kv_shared_layers": 0,
+        "activation_sparsity_pattern": [0.0, 0.0],
+    },
+    **dict.fromkeys(("mistral4", "glm4_moe_lite"), GROUPED),
+    "glm4_moe": {**SHARED, **{name: LATENT[name] for name in ROUTED}},
+    "ernie4_5_moe": {**SHARED, "moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 32},
+    "hunyuan_v1_moe": {**SHARED, "num_experts": 4, "moe_topk": 2},
+    **dict.fromkeys(("olmo3", "exaone4", "cohere2"), WINDOW),
+    **dict.fromkeys(("seed_oss", "smollm3"), SHARED),
 }
 """The configurations; a window, a chunk and a block are shorter than the prompt, which fills the last chunk in part."""
 KINDS = (*RECENT, *VISION)

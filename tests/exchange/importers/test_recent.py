@@ -11,9 +11,12 @@ import pytest
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.hf import from_hf, make_model
 from mtpp_dsl.exchange.importers.hf_inputs import InputRequest
+from mtpp_dsl.exchange.importers.hf_tower_nodes import with_silent
 from mtpp_dsl.exchange.importers.hf_towers import tower_of
 from mtpp_dsl.exchange.importers.torch_inputs import sides_given
 from mtpp_dsl.exchange.importers.torch_scans import squares
+from mtpp_dsl.exchange.model.model import Model
+from mtpp_dsl.exchange.model.parts import Operator
 from mtpp_dsl.exchange.model.sizes import value
 from tests.exchange.importers.recent import HEAD, KINDS, RECENT, Row, counted, measured, real, run, settings_of, total
 from tests.exchange.importers.vision import IMAGES, VISION
@@ -49,7 +52,21 @@ def test_imports_count_as_real_modules(kind: str) -> None:
     assert counted(kind) == on_the_page()[kind]
 
 
-@pytest.mark.parametrize("kind", ["deepseek_v3", "qwen3_next", "mamba", "mamba2", "falcon_h1", "jamba", "mistral3"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "deepseek_v3",
+        "qwen3_next",
+        "mamba",
+        "mamba2",
+        "falcon_h1",
+        "jamba",
+        "mistral3",
+        "llama4",
+        "gemma4",
+        "kimi_linear",
+    ],
+)
 @pytest.mark.sampled(4)
 def test_what_is_counted_by_hand_computes_the_same(kind: str) -> None:
     """The products that torch counts here in place of transformers' reference code give the same numbers."""
@@ -122,6 +139,27 @@ def test_a_decoding_step_keeps_the_tower_and_does_not_run_it() -> None:
     assert all(text.costs.flop[i] == text.costs.read[i] == 0 for v in tower for i in text.costs.items_of(v))
     with pytest.raises(UsageError, match="seq is 20; with images = 5 it must be 30 or more"):
         both.graph(images=5)
+
+
+def test_what_reads_sounds_takes_memory_and_does_nothing() -> None:
+    """Two nodes of the kind "tower", of the size of their modules."""
+    sounds = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "subsampling_conv_channels": [8, 4]}
+    said = {**settings_of("gemma4"), "audio_config": {**sounds, "output_proj_dims": 48}}
+    module = make_model(said, InputRequest(dtype="bf16"))
+    model = with_silent(Model(operators=(Operator("text", layer=0, role="layer", flop=1),)), module)
+    parts = (module.model.audio_tower, module.model.embed_audio)
+    sizes = [sum(one.numel() for one in part.parameters()) for part in parts]
+    assert sizes[1] == 48 * 64
+    graph = model.graph(group_by="layer")
+    assert graph.params.tolist() == [0, *(2 * size for size in sizes)]
+    assert graph.kinds[1:] == ("tower", "tower")
+    assert not graph.costs.flop[1:].any()
+    assert not graph.costs.read[1:].any()
+    assert model.warnings == (
+        "model.audio_tower and model.embed_audio take memory and do nothing: sounds are not counted",
+    )
+    text = make_model(settings_of("gemma4"), InputRequest(dtype="bf16"))
+    assert with_silent(model, text) is model
 
 
 @pytest.mark.parametrize(

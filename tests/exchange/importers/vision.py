@@ -35,6 +35,13 @@ SCANS = {
     "linear_value_head_dim": 8,
     "layer_types": ["linear_attention", "full_attention"],
 }
+GLM = {
+    **QWEN,
+    "image_size": 16,
+    "intermediate_size": 48,
+    "out_hidden_size": 64,
+}
+GLM_EXPERTS = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 1}
 _QWEN = {"image_token_id": PICTURE, "video_token_id": 101, "vision_start_token_id": 102, "vision_end_token_id": 103}
 VISION: dict[str, tuple[dict[str, Any], tuple[int, int] | None]] = {
     "llava": (
@@ -135,6 +142,99 @@ VISION: dict[str, tuple[dict[str, Any], tuple[int, int] | None]] = {
         },
         (16, 24),
     ),
+    "llama4": (
+        {
+            "text_config": {
+                "model_type": "llama4_text",
+                **TEXT,
+                "intermediate_size_mlp": 96,
+                "num_local_experts": 4,
+                "num_experts_per_tok": 2,
+                "interleave_moe_layer_step": 2,
+                "attention_chunk_size": 16,
+                "no_rope_layers": [1, 0],
+            },
+            "vision_config": {
+                **{name: SIGLIP[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")},
+                "intermediate_size": 128,
+                "image_size": 16,
+                "patch_size": 4,
+                "projector_input_dim": 48,
+                "projector_output_dim": 48,
+                "vision_output_dim": 48,
+                "pixel_shuffle_ratio": 0.5,
+            },
+            "image_token_index": PICTURE,
+        },
+        None,
+    ),
+    "gemma4": (
+        {
+            "text_config": {
+                "model_type": "gemma4_text",
+                **TEXT,
+                "layer_types": ["sliding_attention", "full_attention"],
+                "sliding_window": 8,
+                "global_head_dim": 32,
+                "hidden_size_per_layer_input": 8,
+                "vocab_size_per_layer_input": 300,
+                "enable_moe_block": True,
+                "num_experts": 4,
+                "top_k_experts": 2,
+                "moe_intermediate_size": 32,
+            },
+            "vision_config": {
+                **{name: SIGLIP[name] for name in ("hidden_size", "intermediate_size", "num_hidden_layers")},
+                "num_attention_heads": 4,
+                "num_key_value_heads": 4,
+                "head_dim": 8,
+                "patch_size": 4,
+                "pooling_kernel_size": 2,
+                "position_embedding_size": 16,
+                "standardize": True,
+            },
+            "audio_config": None,
+            "image_token_id": PICTURE,
+        },
+        (16, 24),
+    ),
+    "glm4v": (
+        {
+            "text_config": {"model_type": "glm4v_text", **TEXT, "rope_parameters": ROPE},
+            "vision_config": GLM,
+            **_QWEN,
+        },
+        (16, 24),
+    ),
+    "glm46v": (
+        {
+            "text_config": {"model_type": "glm4v_text", **TEXT, "rope_parameters": ROPE},
+            "vision_config": {"model_type": "glm4v_vision", **GLM},
+            **_QWEN,
+        },
+        (24, 16),
+    ),
+    "glm4v_moe": (
+        {
+            "text_config": {
+                "model_type": "glm4v_moe_text",
+                **TEXT,
+                **GLM_EXPERTS,
+                "rope_parameters": {**ROPE, "mrope_section": [1, 1, 2]},
+            },
+            "vision_config": GLM,
+            **_QWEN,
+        },
+        (24, 16),
+    ),
+    "glm_ocr": (
+        {
+            "text_config": {"model_type": "glm_ocr_text", **TEXT, "rope_parameters": ROPE},
+            "vision_config": GLM,
+            **_QWEN,
+        },
+        (16, 24),
+    ),
 }
 """Configurations with two layers of text and two of a tower, and the size of their images."""
 
@@ -145,13 +245,18 @@ def pictures(module: Any, batch: int, size: tuple[int, int] | None) -> tuple[int
 
     torch.manual_seed(1)
     config, n = module.config.vision_config, batch * IMAGES
-    if hasattr(module.model, "visual"):
+    if hasattr(getattr(module, "model", module), "visual"):
         height, width = (side // config.patch_size for side in size or (16, 16))
         numbers = config.in_channels * config.temporal_patch_size * config.patch_size**2
         pixels = torch.randn(n * height * width, numbers, dtype=module.dtype)
         grid = torch.tensor([[1, height, width]] * n)
         return height * width // config.spatial_merge_size**2, {"pixel_values": pixels, "image_grid_thw": grid}
     height, width = size or (16, 16)
+    if config.model_type == "gemma4_vision":
+        rows, columns = height // config.patch_size, width // config.patch_size
+        places = torch.tensor([[[column, row] for row in range(rows) for column in range(columns)]] * n)
+        pixels = torch.randn(n, rows * columns, 3 * config.patch_size**2, dtype=module.dtype)
+        return rows * columns // config.pooling_kernel_size**2, {"pixel_values": pixels, "image_position_ids": places}
     given: dict[str, Any] = {"pixel_values": torch.randn(n, 3, height, width, dtype=module.dtype)}
     if config.model_type == "pixtral":
         given["image_sizes"] = [(height, width)] * n
@@ -167,7 +272,7 @@ def prompt(ids: Any, module: Any, size: tuple[int, int] | None) -> dict[str, Any
         at = 1 + image * (tokens + 1)
         ids[:, at : at + tokens] = PICTURE
     assert int((ids == PICTURE).sum()) == ids.shape[0] * IMAGES * tokens
-    if hasattr(module.model, "visual"):
+    if hasattr(getattr(module, "model", module), "visual"):
         given["mm_token_type_ids"] = (ids == PICTURE).int()
     return given
 
@@ -177,7 +282,7 @@ def images_apart(module: Any) -> Iterator[None]:
     """Let attention of Pixtral multiply within each image alone, in place of all images with a mask between them."""
     import transformers
 
-    tower = getattr(module.model, "vision_tower", None)
+    tower = getattr(getattr(module, "model", module), "vision_tower", None)
     if type(tower).__name__ != "PixtralVisionModel":
         yield
         return
