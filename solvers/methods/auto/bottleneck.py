@@ -30,6 +30,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
 )
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, is_path, mip, together
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
+from mtpp_dsl.solvers.methods.auto.streamed_within import bracket
 from mtpp_dsl.solvers.methods.auto.stricter import LONG_SHARE, SHARE, search_stricter
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Reach, Simple
 from mtpp_dsl.solvers.methods.branching import Branching
@@ -76,6 +77,8 @@ DIGITS_SHARE = 0.5
 LAST_SHARE = 0.3
 """Of the time left, what splits of depth-first orders may take where no other search accepts the problem."""
 RELAX_SHARE = 0.25
+STREAMED_SHARE = 0.6
+"""Of the time left, what goes into problems with room for what is streamed during the work."""
 INSTEAD_SHARE = 0.5
 LARGE_ROWS = 20_000
 """Above this many rows of the exact model, the relaxation, whose size does not depend on k, goes first."""
@@ -253,6 +256,9 @@ class BottleneckRun(Sized):
             share = LONG_SHARE if alone else SHARE
             limits = self.limits.within(share * self.limits.remaining, start=None)
             search_stricter(self.problem, limits, self.progress, lambda *call: BottleneckRun(*call).result())
+            if not self.closed and self.problem.prefetches:
+                limits = self.limits.within(STREAMED_SHARE * self.limits.remaining, start=None)
+                bracket(self.problem, limits, self.progress, lambda *call: BottleneckRun(*call).result())
 
     def each_part(self) -> None:
         """Bound both parts of a training graph whose bottlenecks are added up, each alone."""
