@@ -87,12 +87,12 @@ places-separate-n96 in 1.8 s, where all else left a gap of 37 % after 5 s."""
 CONVEX = ConvexFirst(size=4_000, share=0.6, small=0.25, short=0.85)
 """It proves BERT-24 in training, InceptionV3 and a U-Net in 1 to 8 s, where all else left a gap after 20 s. Where
 bounds go before searches it proves the U-Net in 2 s, and nothing of layered-contiguous-n30-k8 in 20 s."""
-MANY_DEVICES, BOUNDS_SHARE = 4, 0.85
+MANY_DEVICES, BOUNDS_SHARE = 4, 0.9
 """On so many devices that need no order, in a graph too small for several processes, bounds go before searches, for
 this share of the time left: after 20 s ``configuration`` is 1 to 15 % above the bound of the exact model there."""
 TURNS = ((1.0, 1.0), (3.0, 3.0))
 """How long the turns of searches and of bounds are on one core beside each other."""
-BOUNDS_FIRST = ((1.0, 8.0), (1.0, 0.0))
+BOUNDS_FIRST = ((1.0, 12.0), (1.0, 0.0))
 """The same where bounds go first: they need one long turn, as they begin anew in each."""
 LISTS_SHARE = 0.3
 """Of the time left, what each list schedule of a batch may take: with a twentieth of 5 s none ended on 1,280 chunks of
