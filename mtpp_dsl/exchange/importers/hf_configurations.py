@@ -152,7 +152,7 @@ def _check(settings: Any, depth: int = 0) -> None:
 
 def _most(name: str) -> int:
     """Return how large a number of that name, or of a list, may be: many layers or labels are many objects."""
-    if "layer" in name:
+    if "layer" in name and "per_layer" not in name:
         return MAX_LAYERS
     few = not name or (name.startswith(("num_", "n_")) and "positions" not in name)
     return MAX_COUNT if few else MAX_NUMBER

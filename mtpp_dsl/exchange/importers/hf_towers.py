@@ -15,6 +15,7 @@ from typing import Any
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.hf_tower_forwards import FORWARDS, Size, added
+from mtpp_dsl.exchange.importers.torch_export import cause
 from mtpp_dsl.exchange.importers.torch_scans import register, squares
 
 __all__ = [
@@ -81,8 +82,13 @@ def tower_of(model: Any, size: Size | None) -> ImageTower | None:
 
     register()
     paths, shape, chosen, features = COVERED[model.config.model_type](model, size)
-    with torch.no_grad(), one_image_size(model, features):
-        made = features(torch.zeros(1, 1, *shape, dtype=model.dtype, device="meta")).pooler_output
+    try:
+        with torch.no_grad(), one_image_size(model, features):
+            made = features(torch.zeros(1, 1, *shape, dtype=model.dtype, device="meta")).pooler_output
+    except Exception as error:  # of the model's code
+        raise UsageError(
+            f"transformers cannot run what reads images in {type(model).__name__}: {cause(error)}"
+        ) from error
     tokens = sum(one.numel() // one.shape[-1] for one in (made if isinstance(made, list) else [made]))
     return ImageTower(paths, shape, chosen, tokens, features)
 

@@ -10,6 +10,7 @@ import pytest
 
 from mtpp_dsl.core.errors import UsageError
 from mtpp_dsl.exchange.importers.hf import from_hf, make_model
+from mtpp_dsl.exchange.importers.hf_configurations import configuration
 from mtpp_dsl.exchange.importers.hf_inputs import InputRequest
 from mtpp_dsl.exchange.importers.hf_tower_nodes import with_silent
 from mtpp_dsl.exchange.importers.hf_towers import tower_of
@@ -160,6 +161,20 @@ def test_what_reads_sounds_takes_memory_and_does_nothing() -> None:
     )
     text = make_model(settings_of("gemma4"), InputRequest(dtype="bf16"))
     assert with_silent(model, text) is model
+
+
+def test_a_vocabulary_for_each_layer_is_no_number_of_layers() -> None:
+    """Gemma 3n and 4 have tables of 262,144 words for the layers."""
+    said = {"model_type": "gemma4_text", "vocab_size_per_layer_input": 262_144}
+    assert configuration(said).vocab_size_per_layer_input == 262_144
+
+
+def test_a_tower_that_cannot_run_is_refused() -> None:
+    """Its parts do not fit together: four times the width is 128."""
+    said = settings_of("llama4")
+    model = make_model({**said, "vision_config": {**said["vision_config"], "intermediate_size": 100}}, InputRequest())
+    with pytest.raises(UsageError, match="transformers cannot run what reads images in Llama4ForConditionalGeneration"):
+        tower_of(model, None)
 
 
 @pytest.mark.parametrize(
