@@ -108,8 +108,9 @@ class ScheduleRun(AutoSteps):
         if WHOLE_NODES < n <= MODEL_NODES and not (self.decomposed and (parts_first or self.sparse)):
             self.run(LaneTask(load(METHODS, "annealing")(), FIRST_SHARE, FIRST_SECONDS))
         if parts_first:
-            self.run(self.quick("interval"))
-            self.parts(PARTS.share)
+            if not short:
+                self.run(self.quick("interval"))
+            self.parts(PARTS.short if short else PARTS.share)
         parts_at_once = short and self.decomposed and self.sparse and not parts_first  # they need all there is
         before = [] if parts_at_once else intervals
         for task in [*whole, *before] if n <= TINY_NODES else [*before, *whole]:

@@ -50,12 +50,14 @@ class Parts(NamedTuple):
         density: graphs of so many edges a node are sparse; their modules are solved where links are not exclusive.
         share: of the time left, where modules are small, or the graph is sparse.
         dense: the same where neither holds.
+        short: the same where modules are small and time is short.
     """
 
     nodes: int
     density: float
     share: float
     dense: float
+    short: float
 
 
 class OneCore(NamedTuple):
@@ -105,7 +107,7 @@ ALONE = (0.1, 2.0)
 2 % (batch-er-weak-m2-s0) and .05 % ahead of what it makes of the best list schedule, and 2 % behind in one of four."""
 WHOLE_BATCH = (0.2, 20.0)
 """The same for one model of a batch of few chunks: in three of three it had a worse plan after 20 s than ``lns``."""
-PARTS = Parts(nodes=16, density=1.5, share=0.75, dense=0.2)
+PARTS = Parts(nodes=16, density=1.5, share=0.75, dense=0.2, short=0.9)
 """It closes modules of 8 to 13 nodes in seconds, and in 25 s those of up to 33 nodes of InceptionV4 (1.1 edges a node).
 It got nowhere in 20 s with modules of 30 nodes and 3 edges a node, where ``lns`` and ``lifted`` did."""
 LIFTED_NODES = 1_000
