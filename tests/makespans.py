@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from tests.oracle import optimum
 
-__all__ = ["best_of", "makespan_problem", "tied_problem"]
+__all__ = ["best_of", "hubbed", "makespan_problem", "tied_problem"]
 
 
 def makespan_problem(seed: int, n: int = 5, k: int = 3, *, plain: bool = False) -> Problem:
@@ -92,3 +92,21 @@ def tied_problem(seed: int) -> Problem:
     rules: list[Constraint] = [Colocate(nodes=tuple(draw.sample(range(n), 2)))]
     rules += [ExclusiveLinks()] if draw.random() < 0.5 else []
     return Problem.create(graph, devices, Links(np.ones((k, k)), np.zeros((k, k))), Objective("makespan"), rules)
+
+
+def hubbed(seed: int) -> Problem:
+    """Return a chain with nodes beside it that read one of its first nodes, the hub, on exclusive links."""
+    random = np.random.default_rng(seed)
+    length, aside, k = 4, int(random.integers(1, 4)), int(random.integers(2, 4))
+    edges = [(v, v + 1) for v in range(length - 1)]
+    for v in range(length, length + aside):
+        edges += [(1, v), (v, int(random.integers(2, length)))]
+    n = length + aside
+    base, speed = random.choice([0.0, 1.0, 3.0, 5.0], n), random.choice([1.0, 1.5, 4.0], k)
+    output = random.choice([0.0, 0.5, 2.0], n)
+    output[1] = random.choice([1.0, 4.0])
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)], edges, output=output, times={f"d{d}": base * speed[d] for d in range(k)}
+    )
+    links = Links(random.choice([0.5, 1.0, 4.0], (k, k)), random.choice([0.0, 0.25], (k, k)))
+    return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, Objective("makespan"), [ExclusiveLinks()])

@@ -143,6 +143,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "ideals": "mtpp_dsl.solvers.proofs.lattice:IdealsProof",
         "halves": "mtpp_dsl.solvers.proofs.halves:HalvesProof",
         "series": "mtpp_dsl.solvers.proofs.series:SeriesProof",
+        "anchors": "mtpp_dsl.solvers.proofs.anchors:AnchorsProof",
         "leaves": "mtpp_dsl.solvers.proofs.leaves:LeavesProof",
         "parts": "mtpp_dsl.solvers.proofs.parts:PartsProof",
     },

@@ -12,6 +12,97 @@ NO_FLOW = -(1 << 61)
 """Returned for a flow that is none: below every load."""
 
 
+def largest_flow(vertices: int, pairs: int, pending: Ints, level: Ints) -> int:
+    """Return the value of a largest flow from vertex 0 to vertex 1, or -1 if what was found is none.
+
+    A part of kernels that build a network. The value does not rest on the search: capacities and the balance of every
+    vertex are checked, and the value of any flow is at most that of any cut.
+
+    Where:
+        pending: [pairs, 4] pairs of arcs: from, to, capacity there, capacity back.
+        level: [vertices] afterwards 0 or more at what the source still reaches.
+    """
+    last = np.full(vertices, -1, np.int64)
+    to = np.empty(2 * pairs + 1, np.int64)
+    room = np.empty(2 * pairs + 1, np.int64)
+    before = np.empty(2 * pairs + 1, np.int64)
+    arcs = 0
+    # Write the pairs of arcs into lists by their tails.
+    for p in range(pairs):
+        for way in range(2):
+            here, there = pending[p, way], pending[p, 1 - way]
+            to[arcs] = there
+            room[arcs] = pending[p, 2 + way]
+            before[arcs] = last[here]
+            last[here] = arcs
+            arcs += 1
+    queue = np.empty(vertices, np.int64)
+    at = np.empty(vertices, np.int64)
+    path = np.empty(vertices, np.int64)
+    total = 0
+    # Dinic's maximum flow: levels by a search in breadth, then paths along them until none is left.
+    while True:
+        level[:] = -1
+        level[0] = 0
+        queue[0] = 0
+        first, end = 0, 1
+        while first < end:
+            u = queue[first]
+            first += 1
+            a = last[u]
+            while a >= 0:
+                if room[a] > 0 and level[to[a]] < 0:
+                    level[to[a]] = level[u] + 1
+                    queue[end] = to[a]
+                    end += 1
+                a = before[a]
+        if level[1] < 0:
+            break
+        for u in range(vertices):
+            at[u] = last[u]
+        depth, u = 0, 0
+        # Walk along the levels; where the sink is reached, augment, and go back to the first arc that is full.
+        while True:
+            if u == 1:
+                least = room[path[0]]
+                for d in range(1, depth):
+                    least = min(least, room[path[d]])
+                total += least
+                cut = depth
+                for d in range(depth - 1, -1, -1):
+                    room[path[d]] -= least
+                    room[path[d] ^ 1] += least
+                    if room[path[d]] == 0:
+                        cut = d
+                depth = cut
+                u = to[path[cut] ^ 1]
+                continue
+            while at[u] >= 0 and not (room[at[u]] > 0 and level[to[at[u]]] == level[u] + 1):
+                at[u] = before[at[u]]
+            if at[u] >= 0:
+                path[depth] = at[u]
+                depth += 1
+                u = to[at[u]]
+            elif u == 0:
+                break
+            else:
+                level[u] = -1
+                depth -= 1
+                u = to[path[depth] ^ 1]
+    balance = at
+    balance[:] = 0
+    for p in range(pairs):
+        moved = pending[p, 2] - room[2 * p]
+        if room[2 * p] < 0 or room[2 * p + 1] < 0 or room[2 * p + 1] != pending[p, 3] + moved:
+            return -1
+        balance[pending[p, 0]] += moved
+        balance[pending[p, 1]] -= moved
+    for u in range(2, vertices):
+        if balance[u] != 0:
+            return -1
+    return balance[0] if balance[0] == total else -1
+
+
 def _least_cut(
     state: Ints,
     price: Ints,
@@ -43,11 +134,6 @@ def _least_cut(
         elif state[v] == 1:
             base += price[v]
     most = 2 * (n + 2 * len(pins) + nets + 2 * len(tails)) + 2
-    last = np.full(vertices + 2 * nets, -1, np.int64)
-    to = np.empty(most, np.int64)
-    room = np.empty(most, np.int64)
-    before = np.empty(most, np.int64)
-    arcs = 0
     # every pair of arcs is written here: from, to, capacity there, capacity back
     pending = np.empty((most // 2, 4), np.int64)
     pairs = 0
@@ -121,86 +207,42 @@ def _least_cut(
         if climbs[heads[e]]:
             pending[pairs] = (u, v, endless, 0)
             pairs += 1
-    # Write the pairs of arcs into lists by their tails.
-    for p in range(pairs):
-        for way in range(2):
-            here, there = pending[p, way], pending[p, 1 - way]
-            to[arcs] = there
-            room[arcs] = pending[p, 2 + way]
-            before[arcs] = last[here]
-            last[here] = arcs
-            arcs += 1
     level = np.empty(vertices, np.int64)
-    queue = np.empty(vertices, np.int64)
-    at = np.empty(vertices, np.int64)
-    path = np.empty(vertices, np.int64)
-    total = 0
-    # Dinic's maximum flow: levels by a search in breadth, then paths along them until none is left.
-    while True:
-        level[:] = -1
-        level[0] = 0
-        queue[0] = 0
-        first, end = 0, 1
-        while first < end:
-            u = queue[first]
-            first += 1
-            a = last[u]
-            while a >= 0:
-                if room[a] > 0 and level[to[a]] < 0:
-                    level[to[a]] = level[u] + 1
-                    queue[end] = to[a]
-                    end += 1
-                a = before[a]
-        if level[1] < 0:
-            break
-        for u in range(vertices):
-            at[u] = last[u]
-        depth, u = 0, 0
-        # Walk along the levels; where the sink is reached, augment, and go back to the first arc that is full.
-        while True:
-            if u == 1:
-                least = room[path[0]]
-                for d in range(1, depth):
-                    least = min(least, room[path[d]])
-                total += least
-                cut = depth
-                for d in range(depth - 1, -1, -1):
-                    room[path[d]] -= least
-                    room[path[d] ^ 1] += least
-                    if room[path[d]] == 0:
-                        cut = d
-                depth = cut
-                u = to[path[cut] ^ 1]
-                continue
-            while at[u] >= 0 and not (room[at[u]] > 0 and level[to[at[u]]] == level[u] + 1):
-                at[u] = before[at[u]]
-            if at[u] >= 0:
-                path[depth] = at[u]
-                depth += 1
-                u = to[at[u]]
-            elif u == 0:
-                break
-            else:
-                level[u] = -1
-                depth -= 1
-                u = to[path[depth] ^ 1]
+    value = largest_flow(vertices, pairs, pending, level)
     # The set: what the source still reaches.
     for v in range(n):
         side[v] = state[v] == 1 or (number[v] >= 0 and level[number[v]] >= 0)
-    balance = at
-    balance[:] = 0
-    # The proof does not rest on the search: capacities and the balance of every vertex are checked, and the value of
-    # any flow is at most that of any cut.
-    for p in range(pairs):
-        moved = pending[p, 2] - room[2 * p]
-        if room[2 * p] < 0 or room[2 * p + 1] < 0 or room[2 * p + 1] != pending[p, 3] + moved:
-            return -(1 << 61)
-        balance[pending[p, 0]] += moved
-        balance[pending[p, 1]] -= moved
-    for u in range(2, vertices):
-        if balance[u] != 0:
-            return -(1 << 61)
-    return base + balance[0] if balance[0] == total else -(1 << 61)
+    return base + value if value >= 0 else -(1 << 61)
 
 
-LEAST_CUT = Kernel(_least_cut)
+def _least_directed(state: Ints, price: Ints, tails: Ints, heads: Ints, leaves: Ints, enters: Ints) -> int:
+    """Return a number that no set has a sum of prices and cut edges below, or :data:`NO_FLOW`.
+
+    The set holds all that is IN (1) and nothing that is OUT (2). An edge is paid if its tail alone is in it (*leaves*),
+    or its head alone (*enters*). Prices are zero or more.
+    """
+    n = len(state)
+    endless = 1 << 60
+    pending = np.empty((2 * n + len(tails), 4), np.int64)
+    pairs = 0
+    for v in range(n):
+        if state[v] == 1:
+            pending[pairs] = (0, v + 2, endless, 0)
+            pairs += 1
+        elif state[v] == 2:
+            pending[pairs] = (v + 2, 1, endless, 0)
+            pairs += 1
+        if price[v] > 0:
+            pending[pairs] = (v + 2, 1, price[v], 0)
+            pairs += 1
+    for e in range(len(tails)):
+        if leaves[e] > 0 or enters[e] > 0:
+            pending[pairs] = (tails[e] + 2, heads[e] + 2, leaves[e], enters[e])
+            pairs += 1
+    level = np.empty(n + 2, np.int64)
+    value = largest_flow(n + 2, pairs, pending, level)
+    return value if value >= 0 else -(1 << 61)
+
+
+LEAST_CUT = Kernel(_least_cut, 1.0, largest_flow)
+LEAST_DIRECTED = Kernel(_least_directed, 1.0, largest_flow)

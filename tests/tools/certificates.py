@@ -26,13 +26,14 @@ from mtpp_dsl.core.constraints import Copies
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import MtppError
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.methods.modules import ChainRelaxation
 from mtpp_dsl.solvers.proofs.parts import SIDES, part_of
 from mtpp_dsl.solvers.proving.leaf_search import find_leaves
 from mtpp_dsl.solving.finding import find_method
 from tests.batch_problems import random_batches
 from tests.copies_brute import least_period
 from tests.latency_cases import latency_problem
-from tests.makespans import makespan_problem
+from tests.makespans import hubbed, makespan_problem
 from tests.networks import random_problem as network_problem
 from tests.order_problems import KINDS, ordered_problem
 from tests.phases import phased_problem, random_case
@@ -95,6 +96,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     ),
     "halves": ((), (*SPLITS, lambda seed: pipeline(seed, 2))),
     "series": ((), (row_problem, shop_problem, lambda seed: makespan_problem(seed, 4, 2))),
+    "anchors": ((), (hubbed, makespan_problem)),
     "parts": ((), (training,)),
     "leaves": ((), (*SPLITS, *OTHERS, lambda seed: small_problem(seed, "makespan"), random_batches)),
 }
@@ -165,6 +167,10 @@ def certificates_of(
         return
     if kind in ("ideals", "halves", "series"):
         yield {"target": float(best or 0.0) * BELOW}
+    elif kind == "anchors":
+        bound = ChainRelaxation(largest=0, cuts_alone=True).solve(problem, Limits(time=1.0), Progress()).bound
+        if bound is not None and bound.certificate is not None:
+            yield bound.certificate.data
     elif kind == "parts":
         yield from parts_of(problem)
     elif kind == "leaves":

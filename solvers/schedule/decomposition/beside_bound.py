@@ -42,10 +42,13 @@ class HubCase:
     Attributes:
         hub: the device; None where there is no hub.
         bound: on the makespan, in units.
+        device, weights: of the mean that it rests on.
         asked: how many questions were asked.
     """
 
     hub: int | None
+    device: int
+    weights: CutWeights
     bound: float = 0.0
     asked: int = 0
 
@@ -73,9 +76,9 @@ class BesideBound:
             for j, (c, members) in enumerate(zip(self._of, classes.members, strict=True))
         ]
         devices = classes.pieces[self._of[sides.hub]].exits if sides.hub >= 0 else (None,)
-        self.cases = [HubCase(d) for d in devices]
         work = real_times(whole.request.duration).sum(axis=0)
         self._fast = np.argsort(work, kind="stable")[:DEVICES].tolist()
+        self.cases = [HubCase(d, self._fast[0], LOAD_ALONE[0]) for d in devices]
         self._questions = [
             (d, weights) for weights in (ON_PORTS if whole.instance.exclusive else LOAD_ALONE) for d in self._fast
         ]
@@ -151,7 +154,7 @@ class BesideBound:
             case.asked += 1
             path = least_larger([t[..., 0] for t in tables], [t[..., 1] / sum(weights) for t in tables])
             if max(path) > case.bound:
-                case.bound = max(path)
+                case.bound, case.device, case.weights = max(path), d, weights
                 changed()
 
     def _table(self, j: int, d: int, weights: CutWeights, hub: int | None, over: Callable[[], bool]) -> Floats:

@@ -7,9 +7,9 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.plans.result import Bound, Certificate, Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.algorithms.cut_nodes import modules
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, modules
 from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample, lower
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -25,6 +25,8 @@ __all__ = ["ChainRun", "chain_parts"]
 
 SIZES = (120, 240, 480, 960)
 """Nodes between two anchors, at most: of the first so many CP-SAT often solves, of the last not."""
+CHECKED, CHECKED_UNIT = 1e-9, 2.0**-36
+"""Relative: a bound is so much lower that the check, whose times are of so small units of it, proves all of it."""
 CUT_SHARE, START_SHARE = 0.7, 0.3
 """Of the time left: what cuts may take, with plans in which modules move as a whole, and these."""
 
@@ -93,11 +95,8 @@ class ChainRun(DecompositionRun):
     def _by_cuts(self) -> BesideBound:
         """Report the bound by cuts, and plans in which anchors are where its best paths have them."""
         whole, limits = self._whole, self._limits
-        sides, classes = (
-            beside(whole.instance.graph, self._parts.modules, self._parts.kept),
-            self._classes(exclusive=True),
-        )
-        bound = BesideBound(whole, self._parts.modules, classes, sides)
+        sides = self._sides = beside(whole.instance.graph, self._parts.modules, self._parts.kept)
+        bound = BesideBound(whole, self._parts.modules, self._classes(exclusive=True), sides)
         cuts = limits.within(CUT_SHARE * limits.remaining)
 
         def over() -> bool:
@@ -137,9 +136,36 @@ class ChainRun(DecompositionRun):
     def _report_cuts(self, bound: BesideBound, settling: Settling | None = None) -> None:
         """Report the bound if it is better than what the modules by themselves prove."""
         units = min(bound.bound, self._known())
-        if 0 < units < inf and (settling is None or units > settling.bound):
-            trusted = settling is not None and settling.trusted
-            self._prove(int(units), by_cuts(self._parts, settling if trusted else None), trusted=trusted)
+        if not 0 < units < inf or (settling is not None and units <= settling.bound):
+            return
+        if settling is not None and settling.trusted:
+            self._prove(int(units), by_cuts(self._parts, settling), trusted=True)
+            return
+        n = self._problem.graph.n
+        cost = self._whole.scale.cost(int(units)) * (1 - CHECKED - 2 * n * CHECKED_UNIT)
+        detail = f"{by_cuts(self._parts, None)}; {self._whole.scale}"
+        certificate = self._certificate(bound, cost)
+        self._incumbent.prove(Bound(cost, self._name, "checked", "mtpp", detail, certificate))
+
+    def _certificate(self, bound: BesideBound, target: float) -> Certificate:
+        """Return what a check needs to prove a target, in names."""
+        problem, sides = self._problem, self._sides
+        names, devices = problem.graph.names, [device.name for device in problem.devices]
+        anchors = [module.exit for module in self._parts.modules if module.exit != NONE]
+        beside = [[names[v] for v in group.nodes] for group in sides.of]
+        return Certificate(
+            "anchors",
+            {
+                "target": target,
+                "anchors": [names[v] for v in anchors],
+                "beside": beside + [[]] * (len(anchors) + 1 - len(beside)),
+                "hub": None if sides.hub < 0 else names[self._parts.modules[sides.hub].exit],
+                "means": [
+                    [None if case.hub is None else devices[case.hub], devices[case.device], *case.weights]
+                    for case in bound.cases
+                ],
+            },
+        )
 
 
 def by_cuts(parts: SolvedParts, settling: Settling | None) -> str:

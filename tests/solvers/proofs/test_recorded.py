@@ -78,7 +78,7 @@ class Little(Limits):
 
 
 @pytest.mark.parametrize(
-    "kind", ["batches", "count", "cuts", "halves", "ideals", "path-hull", "routes", "series", "windows"]
+    "kind", ["anchors", "batches", "count", "cuts", "halves", "ideals", "path-hull", "routes", "series", "windows"]
 )
 def test_a_little_time_is_time(kind: str) -> None:
     """The first and the last two certificates of a kind that prove something prove it when half a second is left."""

@@ -35,7 +35,7 @@ from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling, shor
 from mtpp_dsl.solvers.schedule.modules.canonical import canonical
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece, piece_of
 from tests.amount import part
-from tests.makespans import best_of, makespan_problem
+from tests.makespans import best_of, hubbed, makespan_problem
 
 MAKESPAN = Objective("makespan")
 
@@ -309,24 +309,6 @@ def test_cuts_along_a_chain_bound_from_below(seed: int) -> None:
     assert before <= bound.bound <= best / unit * (1 + 1e-9)
 
 
-def hubbed(seed: int) -> Problem:
-    """Return a chain with nodes beside it that read one of its first nodes, the hub, on exclusive links."""
-    random = np.random.default_rng(seed)
-    length, aside, k = 4, int(random.integers(1, 4)), int(random.integers(2, 4))
-    edges = [(v, v + 1) for v in range(length - 1)]
-    for v in range(length, length + aside):
-        edges += [(1, v), (v, int(random.integers(2, length)))]
-    n = length + aside
-    base, speed = random.choice([0.0, 1.0, 3.0, 5.0], n), random.choice([1.0, 1.5, 4.0], k)
-    output = random.choice([0.0, 0.5, 2.0], n)
-    output[1] = random.choice([1.0, 4.0])
-    graph = Graph.create(
-        [f"v{v}" for v in range(n)], edges, output=output, times={f"d{d}": base * speed[d] for d in range(k)}
-    )
-    links = Links(random.choice([0.5, 1.0, 4.0], (k, k)), random.choice([0.0, 0.25], (k, k)))
-    return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, MAKESPAN, [ExclusiveLinks()])
-
-
 @pytest.mark.parametrize("seed", range(part(60, 20)))
 def test_every_device_of_a_hub_bounds_from_below(seed: int) -> None:
     """The bound is that of the best device of the hub, and the plans of whole modules are plans."""
@@ -342,7 +324,7 @@ def test_every_device_of_a_hub_bounds_from_below(seed: int) -> None:
     check_result(problem, result)
     assert result.bound is not None
     assert result.bound.proof == "checked"
-    assert result.bound.cost == pytest.approx(bound.bound * unit, rel=1e-9)
+    assert result.bound.cost == pytest.approx(bound.bound * unit, rel=1e-7)
 
 
 def test_cuts_see_what_lies_beside_a_chain() -> None:
