@@ -471,7 +471,7 @@ def _kept(parts: list[Ints], behind: int, limit: int, total: int) -> Ints:
 
     Of many, neighbours become one that is at most either.
     """
-    rows = np.concatenate([np.zeros((0, 2), np.int64), *parts])
+    rows: Ints = np.concatenate([np.zeros((0, 2), np.int64), *parts])
     rows = rows[(rows[:, 0] + behind < limit) & (rows[:, 1] < limit * total)]
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     best = np.minimum.accumulate(rows[:, 1])
