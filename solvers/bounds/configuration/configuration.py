@@ -93,6 +93,7 @@ class _Run(TargetSearch):
         super().__init__(problem, bound, limits, progress)
         self._groups, self._costliest = groups, costliest
         self._columns = Columns(groups)
+        self._ceiling = inf  # the least target that no weights prove
         self._see(limits.start)
         self._look()
         for g in range(groups.n if groups.n <= MAX_SINGLES else 0):
@@ -119,13 +120,20 @@ class _Run(TargetSearch):
             target = max(1.3 * known, 1e-3 * most) if most > 2 * known else known + 0.6 * (most - known)
             if not self._try(target, NEXT_SHARE):
                 most = target
+            elif self._plan_cost < self._ceiling:  # sets found meanwhile may prove what was left open
+                self._aim()
             if self._look():
                 self._aim()
                 most = min(most, self._plan_cost)
         return self._ended or ("gap" if self._closed else "complete")
 
     def _aim(self) -> None:
-        """Try what would prove the best plan known optimal."""
+        """Try what would prove the best plan known optimal; where a better one is found meanwhile, that one."""
+        self._aim_at_plan()
+        while self._ended is None and self._look():
+            self._aim_at_plan()
+
+    def _aim_at_plan(self) -> None:
         exact = all(sizes.exact for sizes in whole_loads(self._groups, max(self._plan_cost, 1e-300)))
         target = self._plan_cost * (1.0 if exact else 1 - BELOW)
         self._try(target, FIRST_SHARE)
@@ -144,12 +152,13 @@ class _Run(TargetSearch):
             self._columns,
             self._costliest,
             target,
-            stopped=lambda: self._progress.stopped,
+            stopped=lambda: self._idle(target),
             say=self._progress.say,
             seed=self._limits.seed + 1000 * self._attempts,
             fine=fine,
         )
-        self._run(attempt, target, share, 2.0)
+        if self._run(attempt, target, share, 2.0) == "out of reach":
+            self._ceiling = min(self._ceiling, target)
         if attempt.proof is None:
             return False
         self._raise(self._bound(attempt.proof))

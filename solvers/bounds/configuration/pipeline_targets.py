@@ -149,13 +149,6 @@ class Pipeline(TargetSearch):
         self._raise(self._bound(attempt.proof))
         return True
 
-    def _idle(self, target: float) -> bool:
-        """Return whether a target is of no use any more: somebody has proved more, or found a plan below it."""
-        progress = self._progress
-        proved, cost = progress.bound, progress.incumbent
-        beaten = proved is not None and proved.cost >= target
-        return progress.stopped or beaten or (cost is not None and cost < target)
-
     def _bound(self, proof: Proof) -> Bound:
         names = self._problem.graph.names
         weights: dict[str, Any] = {names[v]: int(proof.weights[v]) for v in np.flatnonzero(proof.weights).tolist()}

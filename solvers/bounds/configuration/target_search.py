@@ -67,6 +67,13 @@ class TargetSearch(ABC):
         self._plan_cost = min(self._plan_cost, cost)
         return True
 
+    def _idle(self, target: float) -> bool:
+        """Return whether a target is of no use any more: somebody has proved more, or found a plan below it."""
+        progress = self._progress
+        proved, cost = progress.bound, progress.incumbent
+        beaten = proved is not None and proved.cost >= target
+        return progress.stopped or beaten or (cost is not None and cost < target)
+
     @property
     def _closed(self) -> bool:
         return self._plan_cost < inf and relative_gap(self._plan_cost, self.bound.cost) <= self._limits.gap

@@ -18,10 +18,13 @@ from mtpp_dsl.core.constraints import Acyclic, Colocate, Contiguous, InOrder, Me
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Checker
 from mtpp_dsl.core.errors import Refused, UsageError
+from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.bounds.configuration import pricing_loop
 from mtpp_dsl.solving.answers.json import dumps, result_to_json, schema
 from tests.oracle import optimum
 from tests.tree import files
@@ -403,3 +406,25 @@ def test_published_workloads(data: Path, name: str, known: float) -> None:
     assert bound.certificate is not None
     proved = checker("configuration").prove(problem, bound.certificate.data, Limits(time=60.0))
     assert proved == bound.cost
+
+
+def test_a_target_above_a_new_plan_is_left_for_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are of no use above a plan: a better plan found meanwhile is what is aimed at."""
+    graph = Graph.create([f"v{v}" for v in range(6)], [], work=[3.0, 3.0, 2.0, 2.0, 1.0, 1.0])
+    problem = Problem.create(graph, [Device("a"), Device("b")], Shared(1.0), Objective("bottleneck"))
+    progress, targets, attempt = Progress(), [], pricing_loop.Attempt.run
+
+    def run(self: pricing_loop.Attempt, seconds: float) -> pricing_loop.Verdict:
+        targets.append(self._target)
+        if len(targets) == 1:
+            progress.report_plan(Plan.create(problem, [0, 1, 0, 1, 0, 1]), 6.0)
+            assert self._late
+        return attempt(self, seconds)
+
+    monkeypatch.setattr(pricing_loop.Attempt, "run", run)
+    start = Plan.create(problem, [0, 0, 0, 0, 1, 1])
+    bound = registry.load(registry.METHODS, "configuration")().solve(problem, Limits(start=start), progress).bound
+    assert targets[0] == pytest.approx(10.0, rel=1e-4)
+    assert targets[1] == pytest.approx(6.0, rel=1e-4)
+    assert bound is not None
+    assert 6.0 * (1 - 1e-4) <= bound.cost <= 6.0
