@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mtpp_dsl.core.constraints import ExclusiveLinks
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.devices import Device, Links
+from mtpp_dsl.core.problem.graph import Graph
+from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.modules import ChainRelaxation
 from mtpp_dsl.solvers.proofs.anchors import AnchorsProof
@@ -104,10 +108,16 @@ def test_it_proves_what_the_method_says(seed: int) -> None:
 
 
 def test_branches_that_cannot_be_sent_away_are_proved() -> None:
-    """A longest path would be half of it: cuts know that one device runs all branches."""
-    problem = hubbed(3)
-    with pytest.raises(Refused, match="may be shorter"):
-        AnchorsProof().prove(problem, {**some_certificate(problem, 3), "target": 1e6}, Limits())
+    """A longest path is half of it: cuts know that one device runs all four branches, as transfers take too long."""
+    edges = [*((0, v) for v in range(1, 5)), *((v, 5) for v in range(1, 5))]
+    times = {"d0": [1.0] * 6, "d1": [1.0] * 6}
+    graph = Graph.create([f"v{v}" for v in range(6)], edges, output=3.0, times=times)
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    devices = [Device("d0"), Device("d1")]
+    problem = Problem.create(graph, devices, links, Objective("makespan"), [ExclusiveLinks()])
+    data = {"anchors": ["v0", "v5"], "beside": [[], [], []], "hub": None, "means": [[None, "d0", 1, 0, 0]]}
+    assert proved(problem, data, 6.0 * (1 - 1e-9))
+    assert not proved(problem, data, 6.0 * (1 + 1e-9))
 
 
 CHAIN: dict[str, Any] = {"anchors": ["v1"], "beside": [[], []], "hub": None, "means": [[None, "d0", 1, 0, 0]]}
