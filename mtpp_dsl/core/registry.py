@@ -67,6 +67,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "count": "mtpp_dsl.solvers.methods.bounds:Count",
         "reach": "mtpp_dsl.solvers.methods.bounds:Reach",
         "configuration": "mtpp_dsl.solvers.methods.bounds:Configuration",
+        "chunk-order": "mtpp_dsl.solvers.methods.bounds:ChunkOrder",
         "critical-path": "mtpp_dsl.solvers.methods.bounds:CriticalPath",
         "interval": "mtpp_dsl.solvers.methods.bounds:Interval",
         "lifted": "mtpp_dsl.solvers.methods.modules:Lifted",

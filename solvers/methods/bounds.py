@@ -15,7 +15,7 @@ from mtpp_dsl.core.contracts.scopes import Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import LOADS, NETWORK_LOADS, PATHS, REPEATED
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, LOADS, NETWORK_LOADS, PATHS, REPEATED
 
 MAX_REACH_NODES, MAX_SETS = 30_000, 1 << 14
 WHY = "the longest path on links, every node on its best device, with the transfers that this takes"
@@ -243,3 +243,24 @@ class CriticalPath(Scoped, MethodBase):
         if problem.objective.batch is not None:
             return batch_bound(problem, self.name, "paths", limits, progress)
         return climb(problem, self.name, WHY, [(0, "paths")], limits, progress)
+
+
+class ChunkOrder(Scoped, MethodBase):
+    """Method ``chunk-order``: no search for a plan, only a bound, with its certificate.
+
+    A linear programme knows how the chunks of each node are divided over devices, and when the first, the second, ...
+    of them starts and ends. Batches of many chunks wait for late ones and hold up early ones: what a device works in
+    them on nodes between two others lies between these.
+    """
+
+    name = "chunk-order"
+    gives: Gives = "bound"
+    seeded = False
+    summary = "linear programme of how chunks are divided, and when the first, the second, ... of each node runs"
+    scopes = (BATCH,)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, none."""
+        from mtpp_dsl.solvers.bounds.schedule.chunk_order import chunk_order
+
+        return chunk_order(problem, limits, progress)

@@ -106,7 +106,7 @@ def times_of_chunks(problem: Problem) -> Floats:
     return takes_all
 
 
-def _carries(problem: Problem, e: int) -> Floats:
+def transfers_of_one_chunk(problem: Problem, e: int) -> Floats:
     """Return [k, k] what an edge takes for one chunk at least."""
     inputs = problem.batching.chunk if problem.batching.per_input else 1
     return np.array([[problem.transfers.scaled(e, d, f, inputs) for f in range(problem.k)] for d in range(problem.k)])
@@ -128,7 +128,9 @@ def _sample(problem: Problem) -> Problem:
     )
     if list(zip(sample.tails.tolist(), sample.heads.tolist(), strict=True)) != edges:
         raise AssertionError("edges are numbered alike")
-    carries = np.array([_carries(problem, e) for e in range(graph.m)]).reshape(graph.m, problem.k, problem.k)
+    carries = np.array([transfers_of_one_chunk(problem, e) for e in range(graph.m)]).reshape(
+        graph.m, problem.k, problem.k
+    )
     devices = [Device(device.name, memory=device.memory, reserve=device.reserve) for device in problem.devices]
     links = Links(np.ones((problem.k, problem.k)), np.zeros((problem.k, problem.k)), carries)
     return Problem.create(sample, devices, links, Objective("makespan"), rules)
@@ -208,7 +210,7 @@ def earliest(problem: Problem, time: Floats, home: list[int], forth: bool, limit
         edges = graph.by_head[graph.offsets_in[u] : graph.offsets_in[u + 1]].tolist()
         for e in edges if forth else range(int(graph.offsets[u]), int(graph.offsets[u + 1])):
             other = int(graph.tails[e] if forth else graph.heads[e])
-            carries = _carries(problem, e).T if forth else _carries(problem, e)
+            carries = transfers_of_one_chunk(problem, e).T if forth else transfers_of_one_chunk(problem, e)
             if home[u] == home[other]:
                 carries = np.where(np.eye(problem.k, dtype=np.bool_), 0.0, inf)
             first[u] = np.maximum(first[u], (first[other] + shortest[other] + carries).min(axis=1))

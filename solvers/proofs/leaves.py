@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.proofs.rows import Rows
 from mtpp_dsl.solvers.proofs.schedule_rows import schedule_rows
 from mtpp_dsl.solvers.proofs.split_rows import split_rows
 
-__all__ = ["Leaf", "LeavesProof", "leaves_of", "refutes", "rows_below"]
+__all__ = ["ROUNDING", "Leaf", "LeavesProof", "leaves_of", "refutes", "rows_below"]
 
 ROUNDING = 1e-12
 """Relative: the cost of a plan may be rounded by so much."""
@@ -35,7 +35,8 @@ class LeavesProof:
     times, has no solution: its least value is more than the sum of the limits. All of this is counted in whole numbers.
     The rows are derived from the problem again (:mod:`mtpp_dsl.solvers.proofs.split_rows`,
     :mod:`mtpp_dsl.solvers.proofs.schedule_rows`, :mod:`mtpp_dsl.solvers.proofs.batch_rows`); the hash only tells
-    whether they are those that the certificate is about.
+    whether they are those that the certificate is about. With ``"ordered": true`` those of a batch say when its chunks
+    start and end (:mod:`mtpp_dsl.solvers.proofs.chunk_order`).
 
     Sources: that multipliers of any precision give a safe bound where variables have bounds is neumaier2004's, the
     proof of a tree leaf by leaf cheung2017's.
@@ -49,7 +50,7 @@ class LeavesProof:
         target = number(data, "target")
         if target == 0:
             raise Refused("a bound of 0 has no boxes: costs that are never negative need none, and others have no rows")
-        rows = rows_below(problem, target)
+        rows = rows_below(problem, target, ordered=data.get("ordered") is True)
         if data.get("rows") != rows.digest:
             raise Refused("the certificate is about other rows than those of this problem")
         for leaf in leaves_of(rows, unpacked(data.get("tree"))):
@@ -60,14 +61,19 @@ class LeavesProof:
         return target * (1 - ROUNDING)
 
 
-def rows_below(problem: Problem, target: float) -> Rows:
+def rows_below(problem: Problem, target: float, *, ordered: bool = False) -> Rows:
     """Return rows that every plan below the target keeps to.
+
+    Args:
+        problem: what the plans are of.
+        target: the cost that they are below.
+        ordered: for batches, whether rows say in which order chunks run.
 
     Raises:
         Refused: no such rows are known for such a problem.
     """
     if problem.objective.batch is not None:
-        return batch_rows(problem, target)
+        return batch_rows(problem, target, ordered=ordered)
     if problem.objective.quantity == "makespan" and isinstance(problem.interconnect, Links):
         return schedule_rows(problem, target)
     return split_rows(problem, target)

@@ -31,7 +31,8 @@ class Row:
         name: what the row says.
         terms: variables, and how often each counts.
         most: the limit.
-        costs: by how much more the limit is for a target twice as large.
+        costs: of the limit, what grows with the target: a plan that costs a share of the target uses no more than the
+            limit less the rest of this.
     """
 
     name: str
@@ -48,13 +49,14 @@ class Rows:
         names: of the variables.
         low, high: their bounds.
         rows: in the order in which certificates number them.
+        size: how many numbers they have.
     """
 
     names: list[str] = field(default_factory=list)
     low: list[int] = field(default_factory=list)
     high: list[int] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
-    _terms: int = 0
+    size: int = 0
 
     def variable(self, name: str, high: int = 1) -> int:
         """Add a variable from zero to *high*, and return its number."""
@@ -74,8 +76,8 @@ class Rows:
             for variable, count in part.items():
                 terms[variable] = terms.get(variable, 0) + often * count
         kept = tuple((variable, count) for variable, count in sorted(terms.items()) if count)
-        self._terms += len(kept) + 1
-        if self._terms > MAX_TERMS:
+        self.size += len(kept) + 1
+        if self.size > MAX_TERMS:
             raise Refused(f"the rows have more than {MAX_TERMS:,} numbers")
         self.rows.append(Row(name, kept, most, costs))
 

@@ -26,7 +26,7 @@ def vipr_lines(problem: Problem, data: Mapping[str, Any]) -> Iterator[str]:
     Raises:
         Refused: the certificate has no tree over the rows of this problem, or a leaf proves nothing.
     """
-    rows = rows_below(problem, number(data, "target"))
+    rows = rows_below(problem, number(data, "target"), ordered=data.get("ordered") is True)
     return _Writer(rows, unpacked(data.get("tree"))).lines()
 
 

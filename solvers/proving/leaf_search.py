@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Certificate
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.proofs.leaves import Leaf, refutes, rows_below
@@ -26,31 +28,56 @@ MAX_NUMBERS = 500_000
 """In all leaves."""
 MAX_PACKED = 1_000_000
 """Characters of a tree."""
+LARGE = 10_000
+"""Rows of more numbers go to interior points first."""
 NEAR = 1e-6
 """Relative: a linear programme that costs no less than this below the target may be refuted in exact numbers."""
 
 
-def find_leaves(problem: Problem, target: float, limits: Limits) -> Certificate | None:
+def find_leaves(problem: Problem, target: float, limits: Limits, *, whole: bool = False) -> Certificate | None:
     """Return a certificate that no plan is below *target*.
 
     None where no rows are known for such a problem, where they have a solution, or where the time or the size of a
     certificate is not enough. Whoever calls this has to have the certificate proved by its checker.
+
+    Args:
+        problem: what the plans are of.
+        target: the cost that they are below.
+        limits: of time.
+        whole: whether one leaf has to be enough; large programmes are then solved by interior points alone.
     """
     if not target > 0:
         return None
-    try:
-        rows = rows_below(problem, target)
-    except Refused:
+    for ordered in (True, False) if problem.objective.batch is not None else (False,):
+        with suppress(Refused):
+            rows = rows_below(problem, target, ordered=ordered)
+            break
+    else:
         return None
     enter_run()  # HiGHS solves nothing where another number of threads was used before
     try:
-        tree = LeafSearch(rows, limits).tree()
+        tree = LeafSearch(rows, limits).tree(whole=whole)
     finally:
         leave_run()
-    text = "" if tree is None else packed(tree)
-    if tree is None or len(text) > MAX_PACKED:
+    return None if tree is None else _certificate(target, rows, tree, ordered=ordered)
+
+
+def _certificate(target: float, rows: Rows, tree: list[Any], *, ordered: bool) -> Certificate | None:
+    text = packed(tree)
+    if len(text) > MAX_PACKED:
         return None
-    return Certificate("leaves", {"target": target, "rows": rows.digest, "tree": text})
+    kind = {"ordered": True} if ordered else {}
+    return Certificate("leaves", {"target": target, "rows": rows.digest, **kind, "tree": text})
+
+
+def _leaf(rows: Rows, fixed: Mapping[int, int], multipliers: Floats) -> list[float] | None:
+    """Return rows and multipliers, of as few digits as it takes, that refute a box."""
+    used = np.flatnonzero(multipliers)
+    for digits in DIGITS:
+        given = {int(row): float(f"{multipliers[row]:.{digits - 1}e}") for row in used}
+        if refutes(rows, Leaf(0, fixed, given)):
+            return [part for row, value in given.items() for part in (row, value)]
+    return None
 
 
 class LeafSearch:
@@ -66,8 +93,16 @@ class LeafSearch:
         self._rows, self._limits = rows, limits
         self._choice = BranchChoice(rows, self.bound)
 
-    def tree(self) -> list[Any] | None:
-        """Return the tree of a certificate; None where a box has a solution, or it takes too long or too much."""
+    def tree(self, *, whole: bool = False) -> list[Any] | None:
+        """Return the tree of a certificate; None where a box has a solution, or it takes too long or too much.
+
+        Args:
+            whole: whether one leaf has to be enough.
+        """
+        if self._rows.size > LARGE:
+            leaf = self._root()
+            if leaf is not None or whole:
+                return None if leaf is None else [leaf]
         tree: list[Any] = []
         numbers = 0
         boxes: list[dict[int, int]] = [{}]
@@ -81,6 +116,8 @@ class LeafSearch:
             if leaf is not None:
                 numbers += len(leaf)
                 tree.append(leaf)
+            elif whole:
+                return None
             else:
                 variable = self._choice.variable(fixed, bound)
                 if variable is None:
@@ -91,18 +128,19 @@ class LeafSearch:
                 return None
         return tree
 
+    def _root(self) -> list[float] | None:
+        """Return the leaf of all boxes together, if interior points refute them."""
+        left = self._limits.remaining
+        bound = self.programme.root(left) if left > 0 else None
+        return None if bound is None else self._leaf({}, bound)
+
     def bound(self, fixed: Mapping[int, int], most: int | None = None) -> BoxBound | None:
         """Return what is known of a box, after no more than *most* steps of the simplex method; None without time."""
         left = self._limits.remaining
         return self.programme.bound(fixed, left, most) if left > 0 else None
 
     def _leaf(self, fixed: Mapping[int, int], bound: BoxBound) -> list[float] | None:
-        """Return rows and multipliers, of as few digits as it takes, that refute a box."""
+        """Return rows and multipliers that refute a box, if the bound says that there are any."""
         if bound.multipliers is None or bound.cost < 1.0 - NEAR:
             return None
-        used = np.flatnonzero(bound.multipliers)
-        for digits in DIGITS:
-            given = {int(row): float(f"{bound.multipliers[row]:.{digits - 1}e}") for row in used}
-            if refutes(self._rows, Leaf(0, fixed, given)):
-                return [part for row, value in given.items() for part in (row, value)]
-        return None
+        return _leaf(self._rows, fixed, bound.multipliers)

@@ -133,7 +133,7 @@ SITUATIONS = (
         ("heft",),
         ("annealing", "lns"),
         ("batched", "milp-split"),
-        ("split-bound", "critical-path"),
+        ("chunk-order", "split-bound"),
         ("batches", "modules"),
     ),
 )

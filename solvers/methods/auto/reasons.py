@@ -9,6 +9,7 @@ WHY: Mapping[str, str] = {
     "batched": "one model of everything",
     "branching": "it searches everything by branch and bound",
     "chain-relaxation": "cut nodes leave no small modules",
+    "chunk-order": "the strongest bound on a batch, as a rule",
     "configuration": "the strongest bound on a bottleneck, as a rule",
     "copies": "it finds routes and proves bounds",
     "decomposition": "cut nodes leave small modules",

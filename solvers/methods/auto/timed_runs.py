@@ -15,7 +15,16 @@ from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.penalties import FEW_SHARE, KNOWN_SHARE
-from mtpp_dsl.solvers.methods.auto.policy import ALONE, EVOLVED, LISTS_SHARE, ONE_CORE, SHORT, WHOLE_BATCH
+from mtpp_dsl.solvers.methods.auto.policy import (
+    ALONE,
+    EVOLVED,
+    LISTS_SHARE,
+    ONE_CORE,
+    ORDER,
+    ORDER_SECONDS,
+    SHORT,
+    WHOLE_BATCH,
+)
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -92,7 +101,8 @@ SEARCH_SHARE = 0.4
 class BatchRun(AutoSteps):
     """One call for a batch.
 
-    1. bounds that cost next to nothing, list schedules of batches, and an evolution of these;
+    1. bounds that cost next to nothing, list schedules of batches, and an evolution of these; a linear programme of
+       the order of chunks;
     2. a small problem as one model;
     3. a search, and module by module with its lower bound, at the same time; then one model of everything, where that
        is not too large;
@@ -109,6 +119,8 @@ class BatchRun(AutoSteps):
         for name in QUICK_SHORT if short else QUICK:
             self.run(LaneTask(load(METHODS, name)(), LISTS_SHARE if name in LISTS else QUICK_SHARE, QUICK_SECONDS))
         self.evolve()
+        if min(ORDER[1], ORDER[0] * self.limits.remaining) >= ORDER_SECONDS * self.size:
+            self.run(LaneTask(load(METHODS, "chunk-order")(), *ORDER))
         if self.small and not short:
             for method in self.whole:
                 self.run(LaneTask(method, *WHOLE_BATCH))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from itertools import islice
-from math import inf
+from math import floor, inf
 
 import numpy as np
 import pytest
 
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
-from mtpp_dsl.core.constraints import Repeat
+from mtpp_dsl.core.constraints import BatchSizes, Repeat
+from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
@@ -19,15 +22,16 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.batches import times_of_chunks
 from mtpp_dsl.solvers.proofs.leaves import rows_below
-from mtpp_dsl.solvers.proofs.rows import Rows
+from mtpp_dsl.solvers.proofs.rows import Rows, Units
+from mtpp_dsl.solvers.proving.leaf_search import find_leaves
 from tests.amount import part
 from tests.batch_problems import random_batches
 
 MAX_PLANS = 400
 
 
-def values_of(problem: Problem, plan: Plan, rows: Rows) -> list[int]:
-    """Return the variables of a plan: how chunks are divided, and the work that follows from it."""
+def values_of(problem: Problem, plan: Plan, rows: Rows, unit: Fraction) -> list[int]:
+    """Return the variables of a plan: how chunks are divided, the work that follows from it, and times in units."""
     batching, names, number = problem.batching, problem.graph.names, {name: i for i, name in enumerate(rows.names)}
     values = [0] * len(rows.names)
     assert plan.batches is not None
@@ -38,6 +42,15 @@ def values_of(problem: Problem, plan: Plan, rows: Rows) -> list[int]:
         true |= {f"{names[v]} has {p} chunks on {d}" for d, most in enumerate(way) for p in range(1, most + 1)}
         for name in true & number.keys():
             values[number[name]] = 1
+        chunks = list(zip(*(iter(inputs),) * batching.chunk, strict=True))
+        for what, times in (("start", plan.batches.start), ("end", plan.batches.end)):
+            for j, time in enumerate(sorted(float(times[v, chunk[0]]) for chunk in chunks)):
+                if f"{what} of chunk {j + 1} of {v}" in number:
+                    values[number[f"{what} of chunk {j + 1} of {v}"]] = floor(Fraction(time) / unit)
+    for e, ends in enumerate(zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)):
+        for (d, f), inputs in Counter(zip(*(plan.batches.device[v].tolist() for v in ends), strict=True)).items():
+            if f"chunks of edge {e} from {d} to {f}" in number:
+                values[number[f"chunks of edge {e} from {d} to {f}"]] = inputs // batching.chunk
     for row in rows.rows:
         if row.name in number:  # a variable that is no less than the rest of the row
             own = number[row.name]
@@ -68,9 +81,29 @@ def test_the_best_plan_keeps_to_the_rows(unit: float) -> None:
             continue
         least, best = min(costs, key=lambda cost: cost[0])
         for share in (1.0, 1 + 1e-9, 1.3, 3.0) if 0 < least < inf else ():
-            rows = rows_below(problem, least * share)
-            values = values_of(problem, best, rows)
-            tried += 1
+            ordered = not list(problem.of(Repeat))
+            rows = rows_below(problem, least * share, ordered=ordered)
+            values = values_of(problem, best, rows, Units(least * share).size)
+            tried += ordered
             for row in rows.rows:
-                assert sum(often * values[x] for x, often in row.terms) <= row.most, (seed, row.name)
+                off = len(row.terms) if ordered else 0  # the times of the plan are rounded
+                assert sum(often * values[x] for x, often in row.terms) <= row.most + off, (seed, row.name)
     assert tried > 10
+
+
+def test_the_order_of_repeated_batches_is_not_known() -> None:
+    """Rows about the order of chunks are refused where a device may run several batches of a node."""
+    problem = random_batches(0, devices=2, chunks=2)
+    with pytest.raises(Refused, match="several batches of a node"):
+        rows_below(problem.with_constraints([*problem.constraints, Repeat(most=2)]), 1.0, ordered=True)
+
+
+def test_chunks_of_a_chain_wait_for_each_other() -> None:
+    """A chain of batches of all chunks runs one after another, though the work of two devices is half of it."""
+    table = {4: [4.0, 4.0, 4.0]}
+    graph = Graph.create("abc", [(0, 1), (1, 2)], batch_times={"p": table, "q": table})
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    devices, sizes = [Device("p"), Device("q")], BatchSizes(sizes=(4,))
+    problem = Problem.create(graph, devices, links, Objective("throughput", batch=4), [sizes])
+    assert find_leaves(problem, 12 * (1 - 1e-9), Limits(time=10.0)) is not None
+    assert find_leaves(problem, 12 * (1 + 1e-9), Limits(time=10.0)) is None

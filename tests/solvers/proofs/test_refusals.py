@@ -197,8 +197,9 @@ def test_limits_that_nothing_is_counted_in(limit: float) -> None:
 
 
 MANY = [
-    ("batch_rows.MAX_CHOICES", "leaves", spec(BATCH), TARGET, "ways to divide the chunks of nodes"),
-    ("batch_rows.MAX_DIVISIONS", "leaves", spec(BATCH), TARGET, "ways to divide the chunks of a node"),
+    ("divided_chunks.MAX_CHOICES", "leaves", spec(BATCH), TARGET, "ways to divide the chunks of nodes"),
+    ("divided_chunks.MAX_DIVISIONS", "leaves", spec(BATCH), TARGET, "ways to divide the chunks of a node"),
+    ("chunk_order.MAX_NODES", "leaves", spec(BATCH), {**TARGET, "ordered": True}, "more than 0 nodes"),
     ("chain_labels.MAX_LABELS", "ideals", spec(ROW + REPLICATED), {"target": 9.0}, "labels"),
     ("halves.MAX_GROUPS", "halves", spec(ORDERED), TARGET, "too many to check"),
     ("heaviest.MAX_GROUPS", "cuts", spec(ROW), {**TARGET, "nodes": ["a"], "shares": {"p": 1.0}}, "too many to check"),

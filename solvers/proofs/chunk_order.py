@@ -1,0 +1,215 @@
+"""The rows of the order of chunks: when the first, the second, ... of a node starts and ends, and what lies between.
+
+Of c chunks of node v, ``start(v, j)`` is the j-th least of the times at which they start with their batches, and
+``end(v, j)`` the j-th least of those at which they end. Where v reaches w, each chunk of w starts after the same chunk
+of v has ended, so ``end(v, j) <= start(w, j)``. A batch of q chunks of a node between v and w has one that is not among
+the first q - 1 that end in v: it starts after ``end(v, q)``. And it has one that is not among the last q - 1 that start
+in w: it ends before ``start(w, c + 1 - q)``. So what a device works on nodes between v and w in batches of q chunks or
+more fits between ``end(v, q)`` and ``start(w, c + 1 - q)``; and likewise from the beginning to w, and from v to the
+end. All times of starts and ends together are further apart by what the batches take, each once for each of its
+chunks, and by what the transfers of single chunks take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.core.constraints import Repeat
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.solvers.proofs.batches import transfers_of_one_chunk
+from mtpp_dsl.solvers.proofs.divided_chunks import DividedChunks
+from mtpp_dsl.solvers.proofs.rows import Sum
+
+__all__ = ["add_chunk_order"]
+
+MAX_NODES = 1_000
+ROUNDING = 1e-12
+"""Relative: by so much sums of times may be rounded."""
+MAX_NUMBERS = 250_000
+"""Numbers in the rows about the work between two nodes, at most about so many."""
+MAX_SENT = 200_000
+"""The same in the rows about transfers: if there are more, these are left out."""
+ENDS = 2
+"""Numbers in such a row beside the work."""
+MAX_SIZE = 400_000
+"""The same in all rows."""
+
+
+def add_chunk_order(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
+    """Add the rows of the order of chunks to those of how they are divided.
+
+    First come the rows about the work before and after each node, if they have at most half of
+    :data:`MAX_NUMBERS`; then those about the work between two nodes of which nothing leaves the one but to the other,
+    and enters the other but from the one; then the rest, the fewest nodes first, while there is room.
+
+    Args:
+        chunks: how they are divided.
+        head: [n, k] before which no batch of a node starts.
+        tail: [n, k] how long before the end each batch ends at least.
+
+    Raises:
+        Refused: a device runs several batches of a node, or the graph is too large.
+    """
+    if any(rule.most > 1 for rule in chunks.problem.of(Repeat)):
+        raise Refused("the order of chunks is not known where a device runs several batches of a node")
+    if chunks.problem.graph.n > MAX_NODES:
+        raise Refused(f"the graph has more than {MAX_NODES:,} nodes")
+    _close(chunks, head, tail)
+    _ChunkOrder(chunks)
+
+
+def _close(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
+    """Add that chunks are divided in no way with a batch that takes too long between head and tail."""
+    devices = range(chunks.problem.k)
+    for v in range(chunks.problem.graph.n):
+        beside = [sum(chunks.units.used(float(side[v, d]) * (1 - ROUNDING)) for side in (head, tail)) for d in devices]
+        closed = [
+            (1, part)
+            for way, part in chunks.ways_of(v)
+            if any(beside[d] + chunks.takes(v, d, p) > chunks.units.limit for d, p in enumerate(way) if p)
+        ]
+        if closed:
+            chunks.rows.add(f"batches of {v} that are too long", closed, 0)
+
+
+class _ChunkOrder:
+    """Adds the rows one kind after another."""
+
+    def __init__(self, chunks: DividedChunks) -> None:
+        self._chunks, self._rows, self._limit = chunks, chunks.rows, chunks.units.limit
+        graph = chunks.problem.graph
+        self._start, self._end = (
+            [
+                [{self._rows.variable(f"{what} of chunk {j + 1} of {v}", self._limit): 1} for j in range(chunks.count)]
+                for v in range(graph.n)
+            ]
+            for what in ("start", "end")
+        )
+        self._from_first_to_last()
+        sent = graph.m * self._numbers_sent <= MAX_SENT
+        for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+            self._along(u, v, self._transfers(e, u, v) if sent and chunks.home[u] != chunks.home[v] else [])
+        room = min(MAX_NUMBERS, MAX_SIZE - self._rows.size)
+        for first, last, nodes in _between(graph, room // (chunks.count * chunks.problem.k)):
+            self._work_between(first, last, nodes)
+
+    def _from_first_to_last(self) -> None:
+        """Add the order of the chunks of each node, and what it takes from their starts to their ends."""
+        chunks, rows, limit = self._chunks, self._rows, self._limit
+        for v, (starts, ends) in enumerate(zip(self._start, self._end, strict=True)):
+            ways = chunks.ways_of(v)
+            each = [[chunks.takes(v, d, p) if p else 0 for d, p in enumerate(way)] for way, _ in ways]
+            used = [
+                [t for t, p in zip(takes, way, strict=True) if p] for takes, (way, _) in zip(each, ways, strict=True)
+            ]
+            shortest = chunks.at_least(
+                f"shortest batch of {v}", [(min(takes), part) for takes, (_, part) in zip(used, ways, strict=True)]
+            )
+            for j, (start, end) in enumerate(zip(starts, ends, strict=True)):
+                rows.add(f"chunk {j + 1} of {v} runs", [(1, start), (1, shortest), (-1, end)], 0)
+                if j:
+                    rows.add(f"chunk {j + 1} of {v} starts after {j}", [(1, starts[j - 1]), (-1, start)], 0)
+                    rows.add(f"chunk {j + 1} of {v} ends after {j}", [(1, ends[j - 1]), (-1, end)], 0)
+            takes_all = [
+                (sum(p * t for p, t in zip(way, takes, strict=True)), part)
+                for takes, (way, part) in zip(each, ways, strict=True)
+            ]
+            both = [*((1, start) for start in starts), *((-1, end) for end in ends)]
+            rows.add(f"all chunks of {v} run", [*takes_all, *both], 0)
+            rows.add(f"the last chunk of {v} ends", [(1, ends[-1])], limit, costs=limit)
+
+    @property
+    def _numbers_sent(self) -> int:
+        """How many numbers the rows about the transfers of one edge have, at most."""
+        k = self._chunks.problem.k
+        most = max(map(len, self._chunks.divided.values()), default=0)
+        return k * (4 * (k + most) + k)
+
+    def _along(self, u: int, v: int, transfers: Sequence[tuple[int, Sum]]) -> None:
+        """Add that each chunk of a node starts after that of its producer has ended, and all have arrived."""
+        rows = self._rows
+        for end, start in zip(self._end[u], self._start[v], strict=True):
+            rows.add(f"chunks of {u} before {v}", [(1, end), (-1, start)], 0)
+        if transfers:
+            waits = [*((1, end) for end in self._end[u]), *((-1, start) for start in self._start[v])]
+            rows.add(f"all chunks of {u} before {v}", [*waits, *transfers], 0)
+
+    def _transfers(self, e: int, u: int, v: int) -> list[tuple[int, Sum]]:
+        """Return what the transfers of the chunks of an edge take, one by one, as a sum."""
+        chunks, rows, k = self._chunks, self._rows, self._chunks.problem.k
+        carries = transfers_of_one_chunk(chunks.problem, e)
+        ways: list[list[Sum]] = [
+            [{rows.variable(f"chunks of edge {e} from {d} to {f}", chunks.count): 1} for f in range(k)]
+            for d in range(k)
+        ]
+        late = []
+        for d in range(k):
+            out = [(-way[d], part) for way, part in chunks.ways_of(u) if way[d]]
+            into = [(-way[d], part) for way, part in chunks.ways_of(v) if way[d]]
+            rows.equal(f"edge {e} from {d}", [*((1, way) for way in ways[d]), *out], 0)
+            rows.equal(f"edge {e} to {d}", [*((1, ways[f][d]) for f in range(k)), *into], 0)
+            for f in range(k):
+                if d != f and carries[d, f] == inf:
+                    rows.add(f"edge {e} not from {d} to {f}", [(1, ways[d][f])], 0)
+                elif d != f and carries[d, f] > 0:
+                    late.append((chunks.units.used(float(carries[d, f])), ways[d][f]))
+        return late
+
+    def _work_between(self, first: int | None, last: int | None, nodes: Ints) -> None:
+        """Add that work on nodes between two others lies between them; None: the beginning, the end."""
+        chunks, rows, count = self._chunks, self._rows, self._chunks.count
+        for d in range(chunks.problem.k):
+            for q in range(1, count + 1):
+                work = [(1, part) for v in nodes.tolist() if (part := chunks.work(v, d, q))]
+                if not work:
+                    continue
+                after = [] if first is None else [(1, self._end[first][q - 1])]
+                name = f"work between {first} and {last} on {d}, {q} chunks or more"
+                if last is None:
+                    rows.add(name, [*work, *after], self._limit, costs=self._limit)
+                else:
+                    rows.add(name, [*work, *after, (-1, self._start[last][count - q])], 0)
+
+
+def _between(graph: Graph, most: int) -> Iterator[tuple[int | None, int | None, Ints]]:
+    """Yield pairs of nodes, None for the beginning and the end, and what lies between, no more than *most* in all."""
+    reach = _reach(graph)
+    size = (reach.astype(np.float32) @ reach.astype(np.float32)).astype(np.int64)
+    first, last = np.nonzero(reach & (size > 0))
+    ends = np.arange(graph.n)
+    outer = np.where(reach.sum() + ENDS * graph.n <= most // 4, 0, 2)
+    kind = np.concatenate([np.where(_closed(graph, reach)[first, last], 1, 2), *[np.full(graph.n, outer)] * 2])
+    count = np.concatenate([size[first, last], reach.sum(axis=0), reach.sum(axis=1)])
+    pairs = [*zip(first.tolist(), last.tolist(), strict=True), *((None, v) for v in ends), *((v, None) for v in ends)]
+    for i in np.lexsort((count, kind)).tolist():
+        u, v = pairs[i]
+        most -= int(count[i]) + ENDS
+        if most < 0:
+            return
+        after: Bools = np.ones(graph.n, np.bool_) if u is None else reach[u]
+        before: Bools = np.ones(graph.n, np.bool_) if v is None else reach[:, v]
+        if count[i]:
+            yield u, v, np.flatnonzero(after & before)
+
+
+def _closed(graph: Graph, reach: Bools) -> Bools:
+    """Return [n, n] for two nodes whether all that leaves the one leads to the other, which nothing else enters."""
+    both: Bools = reach | np.eye(graph.n, dtype=np.bool_)
+    out = np.stack([both[graph.successors(v)].all(axis=0) for v in range(graph.n)])
+    into = np.stack([both[:, graph.predecessors(v)].all(axis=1) for v in range(graph.n)], axis=1)
+    closed: Bools = out & into
+    return closed
+
+
+def _reach(graph: Graph) -> Bools:
+    """Return [n, n] whether a path leads from one node to another."""
+    reach: Bools = np.zeros((graph.n, graph.n), np.bool_)
+    for u in graph.topological_order[::-1].tolist():
+        for v in graph.successors(u).tolist():
+            reach[u] |= reach[v]
+            reach[u, v] = True
+    return reach
