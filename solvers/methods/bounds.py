@@ -261,6 +261,6 @@ class ChunkOrder(Scoped, MethodBase):
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound; stopped early, none."""
-        from mtpp_dsl.solvers.bounds.schedule.chunk_order import chunk_order
+        from mtpp_dsl.solvers.proving.chunk_order import chunk_order
 
         return chunk_order(problem, limits, progress)
