@@ -14,7 +14,16 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.auto.penalties import FEW_SHARE
-from mtpp_dsl.solvers.methods.auto.policy import APART, INTERVAL, INTERVAL_FAR, LIFTED_NODES, ONE_CORE, PARTS, SHORT
+from mtpp_dsl.solvers.methods.auto.policy import (
+    APART,
+    INTERVAL,
+    INTERVAL_FAR,
+    LEARNED,
+    LIFTED_NODES,
+    ONE_CORE,
+    PARTS,
+    SHORT,
+)
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
@@ -121,6 +130,8 @@ class ScheduleRun(AutoSteps):
             self.parts(PARTS.share if self.sparse else PARTS.dense)
         for task in intervals if parts_at_once else ():
             self.run(task)
+        if self.formless:
+            self.run(LaneTask(load(METHODS, "placeto")(), *LEARNED))
         self.race()
         self.insist()
         return self.answer()
@@ -143,7 +154,7 @@ class ScheduleRun(AutoSteps):
         spent = monotonic() - began
         if self.progress.bound is None:
             self.run(LaneTask(load(METHODS, "simple")()))
-        if self.cut_along:
+        if self.cut_along and self.apart(APART):
             by_cuts = built_in("mtpp_dsl.solvers.methods.modules:ChainRelaxation")(cuts_alone=True)
             self.run(LaneTask(by_cuts, CUTS_SHARE))
         for method in self.in_series:
@@ -239,6 +250,12 @@ class ScheduleRun(AutoSteps):
         return method.accepts(self.problem) is None and suits(self.problem)
 
     @property
+    def formless(self) -> bool:
+        """Whether a graph is large, no part of it is solved by itself, and plan and bound are far apart."""
+        parts = self.in_series or self.stacked or self.decomposed
+        return self.problem.graph.n > LIFTED_NODES and not parts and self.apart(APART)
+
+    @property
     def decomposed(self) -> bool:
         """Whether modules between cut nodes are given to CP-SAT."""
         return self.by_modules and self.tabled and self.cut and not self.under_rows
@@ -292,9 +309,9 @@ class ScheduleRun(AutoSteps):
         lifted = [] if self.stacked or self.problem.graph.n > LIFTED_NODES else [load(METHODS, "lifted")()]
         split = self.by_modules and self.split and not self.under_rows
         if count == 1:
-            longest = [*(LaneTask(method, ONE_CORE.lns) for method in improve)]
-            longest += [LaneTask(method, ONE_CORE.lifted) for method in lifted]
-            return [[*longest, *even_turns([search, *([below, parts] if split else []), *chain, *model])]]
+            first, *others = [*improve, search] if self.problem.graph.n <= LIFTED_NODES else [search, *improve]
+            longest = [LaneTask(first, ONE_CORE.lns), *(LaneTask(method, ONE_CORE.lifted) for method in lifted)]
+            return [[*longest, *even_turns([*others, *([below, parts] if split else []), *chain, *model])]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
         if self.problem.graph.n > SERIES_NODES and self.in_series and not self.stacked:  # what was cut off by its share
             proofs = [*self.open([LaneTask(self.in_series[0], SERIES_RACE)]), *proofs]

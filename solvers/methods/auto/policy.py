@@ -119,6 +119,9 @@ nodes)."""
 ONE_CORE = OneCore(lns=0.45, lifted=0.75, batches=0.55, moves=0.75, lns_nodes=100)
 """In 20 s ``lns`` alone was up to 4 % ahead of equal turns on makespans and 5 % on batches. ``annealing`` is 5 % ahead
 of it on a batch of 320 nodes (batch-n32-m10) and 1 % on one of 128, and behind on those of 20 and 40."""
+LEARNED = (0.4, 20.0)
+"""The share of ``placeto``, and its seconds at most, in large graphs that nothing parts: 8 s of it and 12 s of
+``annealing`` are 5 and 7 % ahead of 20 s of ``annealing`` from list schedules (wired-weak-er-n100-m20, -ws)."""
 INTERVAL = (0.2, 5.0)
 """The share of ``interval``, and its seconds at most, for makespans of graphs that a model of everything is made of: a
 twentieth of 5 s was too short for it."""

@@ -48,6 +48,17 @@ def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatc
     assert result.status == "optimal" or "pip install it" in " ".join(result.notes)
 
 
+def test_what_nothing_parts_goes_to_a_policy_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large graph without modules, whose plan is far from its bound, has plans of placeto before the race."""
+    problem = unequal(layered(nodes=80, width=8, p=0.5, seed=1))
+    turns = [turn.method for turn in solve(problem, time_limit=1.5, threads=1).turns]
+    assert "placeto" not in turns
+    monkeypatch.setattr(schedule, "LIFTED_NODES", 50)
+    monkeypatch.setattr(schedule, "APART", 0.0)
+    turns = [turn.method for turn in solve(problem, time_limit=1.5, threads=1).turns]
+    assert turns.index("placeto") < turns.index("lns")
+
+
 @pytest.mark.long
 def test_modules() -> None:
     """A chain of modules that intervals do not close is solved by its modules, and proved."""

@@ -15,6 +15,7 @@ from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.core.constraints import Colocate, Constraint, ExclusiveLinks, Memory, Separate
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Bound
 from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
@@ -325,6 +326,17 @@ def test_every_device_of_a_hub_bounds_from_below(seed: int) -> None:
     assert result.bound is not None
     assert result.bound.proof == "checked"
     assert result.bound.cost == pytest.approx(bound.bound * unit, rel=1e-7)
+
+
+def test_cuts_alone_end_where_the_chain_is_far_below_what_is_known() -> None:
+    """No plans are made of a chain whose paths are less than half of the bound that is known."""
+    problem = hubbed(1)
+    whole = ChainRelaxation(largest=0, cuts_alone=True).solve(problem, Limits(), Progress())
+    assert whole.plan is not None
+    assert whole.bound is not None
+    progress = Progress()
+    progress.report_bound(Bound(3 * whole.bound.cost, "somebody", "checked", "mtpp", "for this test"))
+    assert ChainRelaxation(largest=0, cuts_alone=True).solve(problem, Limits(), progress).plan is None
 
 
 def test_cuts_see_what_lies_beside_a_chain() -> None:
