@@ -9,7 +9,7 @@ from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.contracts.protocols import Gives
 from mtpp_dsl.core.contracts.scopes import DECISIONS, EVERY, Scoped
 from mtpp_dsl.core.contracts.traits import MethodBase
-from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.plans.result import Result, relative_gap
 from mtpp_dsl.core.plans.subgraphs import unclear, undefined
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.shared_scopes import SUBGRAPHS
@@ -17,15 +17,18 @@ from mtpp_dsl.solvers.methods.shared_scopes import SUBGRAPHS
 PATIENCE = 24
 BOUND_SHARE = 0.3
 BOUND_SECONDS = 20.0
+BESIDE_SHARE = 0.3
+"""Of the time, what is kept for the bound with chains beside a path, which takes the cost of the plan found."""
 
 
 class LatencySearch(Scoped, MethodBase):
     """Method ``latency-search``: the problem of tarnawski2020's latency programme, by search.
 
-    First the bound ``path-hull``, unless it is known. Then parts of topological orders, each the cheapest by a dynamic
-    programme if all took place in a row, and annealings from these, from everything on devices with ``io = free``, and
-    from the best plan: two side by side in a round, rounds ever longer. They move a node, a part of a subgraph or a
-    whole one, with what is between and what is colocated, and may exceed memories on the way.
+    First the bound ``path-hull`` without chains beside its paths, unless it is known; with these, at the end. Then
+    parts of topological orders, each the cheapest by a dynamic programme if all took place in a row, and annealings
+    from these, from everything on devices with ``io = free``, and from the best plan: two side by side in a round,
+    rounds ever longer. They move a node, a part of a subgraph or a whole one, with what is between and what is
+    colocated, and may exceed memories on the way.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -48,13 +51,18 @@ class LatencySearch(Scoped, MethodBase):
         from mtpp_dsl.solvers.latency.latency_rounds import LatencyRounds
 
         bound = progress.bound
-        if bound is None or bound.method != PathHull.name:
-            share = limits.within(min(BOUND_SHARE * limits.remaining, BOUND_SECONDS))
-            bounded = PathHull().solve(problem, share, progress)
-            if bounded.infeasibility is not None:
-                return replace(bounded, method=self.name)
-            bound = bounded.bound
-        return replace(LatencyRounds(self.name, problem, limits, progress, self.patience).result(), bound=bound)
+        if bound is not None and bound.method == PathHull.name:
+            return replace(LatencyRounds(self.name, problem, limits, progress, self.patience).result(), bound=bound)
+        share = limits.within(min(BOUND_SHARE * limits.remaining, BOUND_SECONDS))
+        bounded = PathHull(sides=False).solve(problem, share, progress)
+        if bounded.infeasibility is not None or bounded.bound is None:
+            return replace(bounded, method=self.name)
+        search = limits.within((1 - BESIDE_SHARE) * limits.remaining)
+        result = LatencyRounds(self.name, problem, search, progress, self.patience).result()
+        bound = bounded.bound
+        if result.cost is not None and relative_gap(result.cost, bound.cost) > limits.gap and not progress.stopped:
+            bound = PathHull().solve(problem, limits, progress).bound
+        return replace(result, bound=bound)
 
 
 class PathHull(Scoped, MethodBase):
@@ -62,12 +70,19 @@ class PathHull(Scoped, MethodBase):
 
     See :mod:`mtpp_dsl.solvers.latency.path_hull`. Paths are the longest by several weights of their nodes, then by
     weights with noise. The certificate is the path: another implementation finds the least cost along it again.
+
+    Args:
+        sides: whether to say more of the nodes beside the best path. It is of most use when a good plan is known.
     """
 
     name = "path-hull"
     gives: Gives = "bound"
     summary = "bound on a latency by subgraphs: what the subgraphs along a path must hold, read and write"
     scopes = (replace(SUBGRAPHS, constraints=EVERY, without=(BatchSizes,), decisions=DECISIONS, soft=True),)
+
+    def __init__(self, sides: bool = True) -> None:
+        self.sides = sides
+        self.step = "beside" if sides else "along"
 
     def beyond(self, problem: Problem) -> str | None:
         """Return what the problem leaves open, or None."""
@@ -77,7 +92,7 @@ class PathHull(Scoped, MethodBase):
         """Return the best bound of some paths."""
         from mtpp_dsl.solvers.latency.path_hull import path_hull
 
-        return path_hull(problem, limits, progress)
+        return path_hull(problem, limits, progress, sides=self.sides)
 
 
 class PublishedGreedy(Scoped, MethodBase):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import pairwise
 from math import ceil, floor, frexp, fsum, inf, ldexp
 from typing import Any
@@ -15,8 +16,10 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.plans.subgraphs import undefined
 from mtpp_dsl.core.problem.devices import Shared
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
+from mtpp_dsl.solvers.proofs.hull_sides import Option, Side, Way, delays, read_sides
 from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes, least_workspace
 
 ROUNDING = 1e-12
@@ -47,6 +50,8 @@ class PathHullProof:
         cut = _Cut(problem)
         path = _path(problem, data.get("path"))
         sharper = _runs(data.get("cuts", []), len(path))
+        if "sides" in data:
+            return _beside(cut, path, sharper, data, limits)
         least = [[inf] * (cut.most + 1) for _ in range(len(path) + 1)]
         least[0][0] = 0.0
         for i, v in enumerate(path):
@@ -59,6 +64,80 @@ class PathHullProof:
                 for r in range(cut.most):
                     least[j + 1][r + 1] = min(least[j + 1][r + 1], least[i][r] + cost)
         return min(least[-1]) * (1 - ROUNDING)
+
+
+def _beside(
+    cut: _Cut, path: list[int], sharper: dict[tuple[int, int], float], data: Mapping[str, Any], limits: Limits
+) -> float:
+    """Return the least cost along the path, with what is known of chains beside it, up to the target."""
+    target = data.get("target")
+    if not isinstance(target, (int, float)) or not 0 < target < inf:
+        raise Refused("the certificate's 'target' is no cost")
+    graph = cut.problem.graph
+    sides = read_sides(data["sides"], graph.index, path, lambda u, v: bool(cut.after[u] >> v & 1))
+    own = cache(lambda part: cut.apart(part, path))
+    waits = {side: delays(side, cut.alone, own) for side in dict.fromkeys(sides) if side is not None}
+    held = _held(data.get("held", []), path, sides)
+    runs: list[list[tuple[int, Floats]]] = []
+    for i in range(len(path)):
+        if limits.remaining <= 0:
+            raise UsageError("the time was not enough to check the bound along its path")
+        runs.append([])
+        for j, cost in cut.runs(path, i, sharper):
+            shape = [1 if side is None else len(side.options) + 1 for side in (sides[i], sides[j + 1])]
+            table = np.full(shape, cost)
+            for left, taken, more, rent in held.get((i, j), ()):
+                where = np.ix_(_options(sides[i], left, -1), _options(sides[j + 1], taken, 1))
+                table[where] = np.maximum(table[where], cut.held(path, i, j, more, rent))
+            runs[i].append((j, table))
+    way = Way([cut.alone(v) for v in path], sides, waits, runs, cut.most, float(target))
+    return way.least() * (1 - ROUNDING)
+
+
+def _options(side: Side | None, option: Option | None, way: int) -> list[int]:
+    """Return the options with no more (-1) or no less (1) than one of them; all, and the last, which says nothing."""
+    if option is None or side is None:
+        return list(range(1 if side is None else len(side.options) + 1))
+    given = enumerate(side.options)
+    return [k for k, other in given if (side.within(option, other) if way > 0 else side.within(other, option))]
+
+
+def _held(
+    given: object, path: list[int], sides: list[Side | None]
+) -> dict[tuple[int, int], list[tuple[Option | None, Option | None, int, float]]]:
+    """Return for runs of the path what they have to hold of the chains beside it, as options and as a set."""
+    if not isinstance(given, list):
+        raise Refused("the certificate's 'held' is no list")
+    found: dict[tuple[int, int], list[tuple[Option | None, Option | None, int, float]]] = {}
+    for entry in given:
+        if not (isinstance(entry, (list, tuple)) and len(entry) == 5):
+            raise Refused(f"the certificate's 'held' has {entry!r:.40}, which is no run")
+        i, j, low, high, rent = entry
+        ((i, j),) = _runs([[i, j, rent]], len(path))
+        before, behind = sides[i], sides[j + 1]
+        left, taken = _option(before, low), _option(behind, high)
+        if before is not None and before is behind:
+            if left is None or taken is None:
+                raise Refused(f"the certificate's 'held' has {entry!r:.40}, which says too little")
+            parts = before.between(left, taken) if behind is not None else []
+        else:
+            if (left is not None and before is not None and before.end > j) or (
+                taken is not None and behind is not None and behind.start < i
+            ):
+                raise Refused(f"the certificate's 'held' has {entry!r:.40}, beside which chains go on")
+            parts = [] if left is None or before is None else before.between(left, before.options[-1])
+            parts += [] if taken is None or behind is None else behind.between(behind.options[0], taken)
+        more = sum(1 << v for v in {v for part in parts for v in part})
+        found.setdefault((i, j), []).append((left, taken, more, float(rent)))
+    return found
+
+
+def _option(side: Side | None, given: object) -> Option | None:
+    if given is None:
+        return None
+    if side is None or not isinstance(given, (list, tuple)) or tuple(given) not in side.options:
+        raise Refused(f"the certificate's 'held' has {given!r:.40}, which is nothing that chains can share")
+    return tuple(given)
 
 
 def _path(problem: Problem, names: object) -> list[int]:
@@ -123,6 +202,8 @@ class _Cut:
         self.single = all(most == 1 for most in allowed)
         self.barred = [self._barred(d) for d in range(problem.k)]
         self.limit = [self._limit(d) for d in range(problem.k)]
+        alike = {(problem.time[:, d].tobytes(), self.barred[d], self.limit[d]): d for d in reversed(self.paying)}
+        self.kinds = sorted(alike.values())
 
     def _subgraphs(self, d: int) -> int:
         rules = [rule.most for rule in self.problem.of(Subgraphs) if rule.devices is None or d in rule.devices]
@@ -153,22 +234,11 @@ class _Cut:
         """
         inside = down = up = 0
         for j in range(i, len(path)):
-            fresh = 1 << path[j]
-            while fresh:
-                inside |= fresh
-                wanted = 0
-                for v in _bits(fresh):
-                    down |= self.after[v]
-                    up |= self.before[v]
-                    wanted |= self.mates[v] if self.single else 0
-                fresh = ((down & up) | wanted) & ~inside
+            inside, down, up = self.hold(inside, down, up, 1 << path[j])
             if i and inside >> path[i - 1] & 1:
                 return
-            with_mates = 0
-            for v in _bits(inside):
-                with_mates |= self.mates[v]
-            memory = fsum(float(self.problem.graph.memory[v]) for v in _bits(with_mates))
-            room = [d for d in self.paying if memory <= self.limit[d]]
+            with_mates = self.with_mates(inside)
+            room = self.room(with_mates)
             if not room:
                 return
             if j + 1 < len(path) and inside >> path[j + 1] & 1:
@@ -179,10 +249,59 @@ class _Cut:
                 min((fsum(float(self.problem.time[v, d]) for v in _bits(inside)) for d in room), default=inf) + passed
             )
             if (i, j) in sharper and room:
-                outside = self.before[path[i - 1]] | 1 << path[i - 1] if i else 0
-                outside |= self.after[path[j + 1]] | 1 << path[j + 1] if j + 1 < len(path) else 0
+                outside = self.beyond(path, i, j)
                 cost = max(cost, min(self.least(d, sharper[i, j], inside, outside, down, up) for d in room))
             yield j, cost
+
+    def hold(self, inside: int, down: int, up: int, fresh: int) -> tuple[int, int, int]:
+        """Return a set with more nodes and all that it must hold with them, what these reach, and what reaches them."""
+        while fresh:
+            inside |= fresh
+            wanted = 0
+            for v in _bits(fresh):
+                down |= self.after[v]
+                up |= self.before[v]
+                wanted |= self.mates[v] if self.single else 0
+            fresh = ((down & up) | wanted) & ~inside
+        return inside, down, up
+
+    def with_mates(self, inside: int) -> int:
+        """Return a set of nodes with all that is colocated with them."""
+        joined = 0
+        for v in _bits(inside):
+            joined |= self.mates[v]
+        return joined
+
+    def room(self, nodes: int) -> list[int]:
+        """Return devices with subgraphs whose memory some nodes fit into, one of each kind."""
+        memory = fsum(float(self.problem.graph.memory[v]) for v in _bits(nodes))
+        return [d for d in self.kinds if memory <= self.limit[d]]
+
+    def beyond(self, path: list[int], i: int, j: int) -> int:
+        """Return what reaches the node of the path before run i to j, or is reached from the one after it."""
+        outside = self.before[path[i - 1]] | 1 << path[i - 1] if i else 0
+        return outside | (self.after[path[j + 1]] | 1 << path[j + 1] if j + 1 < len(path) else 0)
+
+    def held(self, path: list[int], i: int, j: int, more: int, rent: float) -> float:
+        """Return what no subgraph takes less than that holds the nodes i to j of the path and some *more*."""
+        fresh = more
+        for v in path[i : j + 1]:
+            fresh |= 1 << v
+        inside, down, up = self.hold(0, 0, 0, fresh)
+        return self.fitting(inside, self.beyond(path, i, j), down, up, rent)
+
+    def apart(self, part: tuple[int, ...], path: list[int]) -> float:
+        """Return what no subgraph takes less than that holds some nodes and none of the path."""
+        inside, down, up = self.hold(0, 0, 0, sum(1 << v for v in part))
+        return self.fitting(inside, sum(1 << v for v in path), down, up, 0.0)
+
+    def fitting(self, inside: int, outside: int, down: int, up: int, rent: float) -> float:
+        """Return what no subgraph takes less than, at a rent, that holds all *inside* and none *outside*."""
+        with_mates = self.with_mates(inside)
+        room = [d for d in self.room(with_mates) if not with_mates & self.barred[d]]
+        if inside & outside:
+            return inf
+        return min((self.least(d, rent, inside, outside, down, up) for d in room), default=inf)
 
     def least(self, d: int, rent: float, inside: int, outside: int, down: int, up: int) -> float:
         """Return what no subgraph on a device takes less than that holds the nodes *inside* and none *outside*.

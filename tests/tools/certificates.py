@@ -32,7 +32,7 @@ from mtpp_dsl.solvers.proving.leaf_search import find_leaves
 from mtpp_dsl.solving.finding import find_method
 from tests.batch_problems import random_batches
 from tests.copies_brute import least_period
-from tests.latency_cases import latency_problem
+from tests.latency_cases import BESIDE, braided_problem, latency_problem
 from tests.makespans import hubbed, makespan_problem
 from tests.networks import random_problem as network_problem
 from tests.order_problems import KINDS, ordered_problem
@@ -86,7 +86,14 @@ SOURCES: dict[str, tuple[tuple[str, ...], tuple[Source, ...]]] = {
     "configuration": (("configuration",), SPLITS),
     "chain": (("configuration", "superblock"), SPLITS),
     "count": (("count",), SPLITS),
-    "path-hull": (("path-hull",), (latency_problem, lambda seed: latency_problem(seed, 8))),
+    "path-hull": (
+        ("path-hull",),
+        (
+            latency_problem,
+            lambda seed: latency_problem(seed, 8),
+            lambda seed: braided_problem(BESIDE[seed % len(BESIDE)], 4),
+        ),
+    ),
     "routes": (("copies",), (lambda seed: with_types(random.Random(f"{seed}"), SHARES[seed % len(SHARES)]),)),
     "windows": (("interval", "critical-path"), (makespan_problem, lambda seed: small_problem(seed, "makespan"))),
     "batches": (("interval", "critical-path"), (random_batches,)),

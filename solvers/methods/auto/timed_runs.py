@@ -32,6 +32,8 @@ from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 
 ALONE_SHARE, ALONE_SECONDS = 0.3, 10.0
 """What the search has to itself before the programme, which needs a good plan, is beside it."""
+BESIDE_SHARE, BESIDE_SECONDS = 0.5, 60.0
+"""What the bound with chains beside its path has, for which the plan of the search is the limit."""
 MODEL_SIZE = 20_000
 """The programme has rows for edges times subgraphs; beyond so many it does not get through its root."""
 
@@ -46,10 +48,12 @@ class LatencyRun(AutoSteps):
         self.first(load(METHODS, "published-greedy")())
         self.run(LaneTask(load(METHODS, "single-device")()))
         self.rows_aside(FEW_SHARE)
-        for name in ("simple", "path-hull"):
-            self.run(LaneTask(load(METHODS, name)(), ALONE_SHARE, ALONE_SECONDS))
+        self.run(LaneTask(load(METHODS, "simple")(), ALONE_SHARE, ALONE_SECONDS))
+        bound = load(METHODS, "path-hull")
+        self.run(LaneTask(bound(sides=False), ALONE_SHARE, ALONE_SECONDS))
         search = load(METHODS, "latency-search")()
         self.run(LaneTask(search, ALONE_SHARE, ALONE_SECONDS))
+        self.run(LaneTask(bound(), BESIDE_SHARE, BESIDE_SECONDS))
         if not self.closed:
             self.at_once(self.lanes(search, cores(self.limits)))
         self.insist()

@@ -1,0 +1,298 @@
+"""Hulls: what a contiguous subgraph with part of a path must hold, read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, frexp, inf, ldexp
+
+import numpy as np
+
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.solvers.algorithms.cheapest_set import IN, OUT, CheapestSets
+from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
+
+SMALL = 24
+BITS = 50
+"""Of the sum of all times and tensors, in the whole numbers of minimum cuts."""
+NEAR = 1e-3
+"""Runs on ways to cut a path that cost no more than the cheapest by this share are looked at more closely."""
+AT_ONCE = 100
+TRIALS = 12
+"""Rents that are tried for one run."""
+LARGEST_RENT = 2.0**16
+"""Over the first; the rent of all nodes is then 64 times all times and tensors, which the whole numbers hold."""
+
+
+def reachable(graph: Graph) -> Bools:
+    """Return [n, n] whether a path leads from one node to another, which is not itself."""
+    reaches = np.zeros((graph.n, graph.n), np.bool_)
+    for u in graph.topological_order[::-1].tolist():
+        for v in graph.successors(u).tolist():
+            reaches[u] |= reaches[v]
+            reaches[u, v] = True
+    return reaches
+
+
+class Hulls:
+    """Bounds from paths of one problem.
+
+    Args:
+        instance: the problem; of no more than :data:`mtpp_dsl.solvers.latency.path_hull.LARGEST` nodes.
+    """
+
+    def __init__(self, instance: LatencyInstance) -> None:
+        self.instance = instance
+        graph = self.graph = instance.graph
+        self.after = reachable(graph)
+        self.before = np.ascontiguousarray(self.after.T)
+        home = instance.home[: instance.pieces]
+        self.single = len(np.unique(home)) == len(home)
+        kinds = {(float(instance.limit[d]), instance.time[:, d].tobytes()): int(d) for d in home.tolist()[::-1]}
+        self.kinds = [(d, float(instance.limit[d]) * (1 + TOLERANCE * (1 + 1e-6))) for d in kinds.values()]
+        members = np.zeros((int(instance.group.max(initial=-1)) + 1, graph.n), np.bool_)
+        self.large = np.diff(instance.member_offsets) > 1
+        for g in np.flatnonzero(self.large).tolist():
+            members[g, instance.members[instance.member_offsets[g] : instance.member_offsets[g + 1]]] = True
+        self.members = members
+        work, size = weights(instance)
+        self.weights = work + size
+        free = instance.home[instance.pieces :]
+        beside = np.zeros((len(members), len(free)))
+        np.add.at(beside, instance.group, np.where(np.isfinite(instance.time[:, free]), 0.0, np.inf))
+        total = float(np.where(np.isfinite(instance.time), instance.time, 0.0).sum() + instance.tensor.sum()) or 1.0
+        self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
+        heavy = float(instance.memory.sum())
+        self.rent = total / heavy * 2.0**-10 if heavy > 0 else 1.0
+        cost = np.floor(instance.tensor * self.units).astype(np.int64).tolist()
+        nets = (([u, *graph.successors(u).tolist()], cost[u]) for u in range(graph.n))
+        edges = np.stack([graph.tails, graph.heads], axis=1)
+        self._sets = CheapestSets(graph.n, nets, edges, inf if graph.n > SMALL else 0.0)
+        self.alone: Floats = (instance.time[:, free] + beside[instance.group]).min(axis=1, initial=np.inf)
+
+    def least(
+        self, path: Sequence[int], stopped: Callable[[], bool]
+    ) -> tuple[float, list[tuple[int, int, float]], Floats]:
+        """Return what no latency is below, the runs of the path for which a least cut was needed to show it, and all.
+
+        With each the rent of memory that was best. ``inf`` if no plan exists; 0 when *stopped* before anything is
+        known. At last [length, length] what the run from each node to each takes at least.
+
+        Args:
+            path: nodes, each of which reads the tensor of the one before it.
+            stopped: whether to give up.
+        """
+        length = len(path)
+        cost = np.full((length, length), np.inf)
+        for i in range(length):
+            if stopped():
+                return 0.0, [], cost
+            for j, time in self.runs(path, i):
+                cost[i, j] = time
+        cut = np.zeros((length, length), np.bool_)
+        runs: list[tuple[int, int, float]] = []
+        alone = self.alone[list(path)]
+        while True:
+            through, value = _through(cost, alone, min(self.instance.pieces, length))
+            wanted = np.argwhere((through <= value * (1 + NEAR)) & ~cut)
+            if not np.isfinite(value) or not len(wanted) or stopped():
+                return value * (1 - 8e-16 * (self.graph.n + 100)), runs, cost
+            nearest = np.argsort(through[wanted[:, 0], wanted[:, 1]], kind="stable")[:AT_ONCE]
+            for i, j in wanted[nearest].tolist():
+                least, rent = self.cheapest(path, i, j)
+                cut[i, j] = True
+                if least > cost[i, j]:
+                    cost[i, j] = least
+                    runs.append((i, j, rent))
+
+    def runs(self, path: Sequence[int], i: int) -> list[tuple[int, float]]:
+        """Return (j, least time of a subgraph of the nodes i to j of the path and not those beside them) for all j."""
+        graph, instance = self.graph, self.instance
+        inside = np.zeros(graph.n, np.bool_)
+        down, up = inside.copy(), inside.copy()
+        earlier, _ = self._beyond(path, i, len(path) - 1)
+        ends = []
+        for j in range(i, len(path)):
+            self._hold(inside, down, up, np.array([path[j]]))
+            if i and inside[path[i - 1]]:
+                break
+            size = self._held(inside)
+            room = [d for d, limit in self.kinds if size <= limit]
+            if not room:
+                break
+            if j + 1 < len(path) and inside[path[j + 1]]:
+                continue
+            moved = np.zeros(graph.n, np.bool_)
+            moved[graph.tails[earlier[graph.tails] & inside[graph.heads]]] = True
+            _, later = self._beyond(path, i, j)
+            moved[graph.tails[inside[graph.tails] & later[graph.heads]]] = True
+            cost = float(instance.tensor[moved].sum()) + min(float(instance.time[inside, d].sum()) for d in room)
+            if cost < np.inf:
+                ends.append((j, cost))
+        return ends
+
+    def cheapest(self, path: Sequence[int], i: int, j: int, more: Sequence[int] = ()) -> tuple[float, float]:
+        """Return the least time of a subgraph that holds the nodes i to j of the path and *more*, whatever else.
+
+        A minimum cut, in whole numbers rounded down: other nodes cost their time, and every tensor of which it has some
+        and not all of producer and readers costs a payment. Where the cheapest set does not fit, memory has a rent,
+        also returned, and the rent of a full memory is taken off: a bound at any rent, the best of some.
+        """
+        graph = self.graph
+        inside = np.zeros(graph.n, np.bool_)
+        down, up = inside.copy(), inside.copy()
+        hull = self.after[path[i]] & self.before[path[j]]
+        hull[[path[i], path[j]]] = True
+        hull[list(more)] = True
+        self._hold(inside, down, up, np.flatnonzero(hull))
+        earlier, later = self._beyond(path, i, j)
+        if ((earlier | later) & inside).any():
+            return np.inf, 0.0
+        size = self._held(inside)
+        kinds = [(d, limit) for d, limit in self.kinds if size <= limit]
+        kinds = [(d, limit) for d, limit in kinds if np.isfinite(self.instance.time[inside, d]).all()]
+        if not kinds:
+            return np.inf, 0.0
+
+        def at(rent: float) -> tuple[float, bool]:
+            return min(self._rented(d, limit, rent, inside, earlier | later, down, up) for d, limit in kinds)
+
+        best, rent, low, high = -np.inf, 0.0, 0.0, np.inf
+        trial = 0.0
+        for _ in range(TRIALS):
+            value, fits = at(trial)
+            if value > best:
+                best, rent = value, trial
+            if fits and trial == 0.0:
+                break
+            low, high = (low, trial) if fits else (trial, high)
+            trial = (low + high) / 2 if high < np.inf else max(4 * low, self.rent)
+            if trial > LARGEST_RENT * self.rent:
+                break
+        return float(best), rent
+
+    def beside(self, path: Sequence[int], part: Sequence[int]) -> float:
+        """Return the least time of a subgraph that holds some nodes and none of a path."""
+        graph = self.graph
+        inside = np.zeros(graph.n, np.bool_)
+        down, up = inside.copy(), inside.copy()
+        self._hold(inside, down, up, np.array(part))
+        outside = np.zeros(graph.n, np.bool_)
+        outside[list(path)] = True
+        if (outside & inside).any():
+            return np.inf
+        size = self._held(inside)
+        kinds = [(d, limit) for d, limit in self.kinds if size <= limit]
+        kinds = [(d, limit) for d, limit in kinds if np.isfinite(self.instance.time[inside, d]).all()]
+        return min(
+            (self._rented(d, limit, 0.0, inside, outside, down, up)[0] for d, limit in kinds), default=float(np.inf)
+        )
+
+    def _rented(
+        self, d: int, limit: float, rent: float, inside: Bools, outside: Bools, down: Bools, up: Bools
+    ) -> tuple[float, bool]:
+        """Return the least cost of a set at a rent, less that of a full memory, and whether the set fits into it."""
+        graph, instance = self.graph, self.instance
+        allowed = np.isfinite(instance.time[:, d])
+        state = np.zeros(graph.n, np.int64)
+        state[outside | ~allowed] = OUT
+        state[inside] = IN
+        rent = rent if limit < np.inf else 0.0
+        price = np.floor((np.where(allowed, instance.time[:, d], 0.0) + rent * instance.memory) * self.units)
+        value, chosen = self._sets.least(state, down, up, price.astype(np.int64))
+        full = ceil(rent * limit * self.units) if rent else 0
+        return (value - full) / self.units, bool(instance.memory[chosen].sum() <= limit)
+
+    def _beyond(self, path: Sequence[int], i: int, j: int) -> tuple[Bools, Bools]:
+        """Return the nodes that reach the node before run i to j, with it, and those reached after, with the first."""
+        earlier, later = np.zeros(self.graph.n, np.bool_), np.zeros(self.graph.n, np.bool_)
+        if i:
+            earlier |= self.before[path[i - 1]]
+            earlier[path[i - 1]] = True
+        if j + 1 < len(path):
+            later |= self.after[path[j + 1]]
+            later[path[j + 1]] = True
+        return earlier, later
+
+    def _hold(self, inside: Bools, down: Bools, up: Bools, fresh: Ints) -> None:
+        """Add nodes to a subgraph, with all between, and with one subgraph on each device all that is colocated."""
+        while len(fresh):
+            inside[fresh] = True
+            down |= self.after[fresh].any(axis=0)
+            up |= self.before[fresh].any(axis=0)
+            wanted = down & up
+            if self.single:
+                groups = np.unique(self.instance.group[fresh])
+                wanted |= self.members[groups[self.large[groups]]].any(axis=0)
+            fresh = np.flatnonzero(wanted & ~inside)
+
+    def _held(self, inside: Bools) -> float:
+        """Return the memory of a set of nodes and of those colocated with them."""
+        groups = np.unique(self.instance.group[inside])
+        groups = groups[self.large[groups]]
+        if len(groups):
+            inside = inside | self.members[groups].any(axis=0)
+        return float(self.instance.memory[inside].sum())
+
+    def path(self, weights: Floats, passed: Floats) -> list[int]:
+        """Return the path of the greatest sum of *weights* [n] of its nodes and *passed* [n] of all but the last."""
+        return longest_path(self.graph, weights, passed)[1]
+
+
+def _through(cost: Floats, alone: Floats, most: int) -> tuple[Floats, float]:
+    """Return [length, length] the least cost of all ways to cut a path that have each run, and the least of all.
+
+    Args:
+        cost: [length, length] of the run from each node to each.
+        alone: [length] of each node by itself.
+        most: how many runs there may be.
+    """
+    length = len(alone)
+    ahead = np.full((length + 1, most + 1), np.inf)
+    ahead[0] = 0.0
+    behind = np.full((length + 1, most + 1), np.inf)
+    behind[length] = 0.0
+    for i in range(length):
+        np.minimum(ahead[i + 1], ahead[i] + alone[i], out=ahead[i + 1])
+        np.minimum(ahead[i + 1 :, 1:], ahead[i, :-1] + cost[i, i:, None], out=ahead[i + 1 :, 1:])
+    for i in range(length - 1, -1, -1):
+        behind[i] = behind[i + 1] + alone[i]
+        behind[i, 1:] = np.minimum(behind[i, 1:], (cost[i, i:, None] + behind[i + 1 :, :-1]).min(axis=0))
+    through = np.full((length, length), np.inf)
+    for r in range(most):
+        np.minimum(through, ahead[:-1, r, None] + behind[1:, most - 1 - r], out=through)
+    return through + cost, float(ahead[length, most])
+
+
+def longest_path(graph: Graph, weights: Floats, passed: Floats) -> tuple[float, list[int]]:
+    """Return the greatest sum of *weights* of the nodes of a path and *passed* of all but the last, and the path."""
+    value, came = np.zeros(graph.n), np.full(graph.n, -1, np.int64)
+    for v in graph.topological_order.tolist():
+        before: Ints = graph.predecessors(v)
+        if len(before):
+            sums = value[before] + passed[before]
+            came[v] = before[sums.argmax()]
+            value[v] = sums.max()
+        value[v] += weights[v]
+    if not graph.n:
+        return 0.0, []
+    path = [int(value.argmax())]
+    while came[path[-1]] >= 0:
+        path.append(int(came[path[-1]]))
+    return float(value.max()), path[::-1]
+
+
+def longest(instance: LatencyInstance) -> tuple[float, list[int]]:
+    """Return the length of the longest path with each node where it is fastest, lowered for rounding, and the path."""
+    fastest: Floats = instance.time.min(axis=1, initial=np.inf)
+    fastest = np.where(np.isfinite(fastest), fastest, 0.0)
+    value, path = longest_path(instance.graph, fastest, np.zeros(instance.n))
+    return value * (1 - 8e-16 * (instance.n + 100)), path
+
+
+def weights(instance: LatencyInstance) -> tuple[Floats, Floats]:
+    """Return [n] the least time of each node, and its memory in the same unit: the sums of both are equal."""
+    least = instance.time.min(axis=1, initial=np.inf)
+    work: Floats = np.where(np.isfinite(least), least, 0.0)
+    unit = float(instance.memory.sum()) or 1.0
+    return work, instance.memory * (float(work.sum()) / unit)

@@ -1,0 +1,214 @@
+"""Strengthen the bound of a path by chains of nodes beside it, which its subgraphs share or which run by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.latency.hulls import Hulls
+from mtpp_dsl.solvers.latency.side_chains import Bundle, bundles
+from mtpp_dsl.solvers.latency.side_pass import CHEAPEST_WAY
+
+STRIDE = 5e-4
+"""Ways that cost more than is known by this share do not matter in the next pass; twice that if there was none."""
+MOST_CELLS, MOST_STATES = 30_000_000, 8_000_000
+"""Runs times pairs of ways to share, and states of the dynamic programme, of which there is room for arrays."""
+LEVELS, STATES = 32, 96
+"""Levels of how late chains are, and options times levels, of one bundle at most."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A run of a path that has been looked at more closely, and what it takes.
+
+    Attributes:
+        i, j: indices of its first and last node.
+        left, taken: how much of the chains before it is left to it, and how much of those after it it takes; None
+            where nothing is known.
+        rent: of memory in its minimum cut.
+    """
+
+    i: int
+    j: int
+    left: tuple[int, ...] | None
+    taken: tuple[int, ...] | None
+    rent: float
+
+
+class SideBound:
+    """The bound of one path.
+
+    Args:
+        hulls: those of the problem.
+        path: the path.
+        cost: [length, length] what the run from each of its nodes to each takes at least.
+        limit: bounds need not be above.
+        at: [length + 1] chains at each boundary.
+    """
+
+    @classmethod
+    def of(cls, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float, ways: int) -> SideBound | None:
+        """Return the bound by chains with so many *ways* to share those of one place; None without, or for too many."""
+        at = bundles(hulls.graph, path, reach_of(hulls, path), hulls.weights, ways)
+        runs = int(np.isfinite(cost).sum())
+        states = len(at) * STATES * (min(hulls.instance.pieces, len(path)) + 1)
+        if not any(at) or runs * (ways + 1) ** 2 > MOST_CELLS or states > MOST_STATES:
+            return None
+        return cls(hulls, path, cost, limit, at)
+
+    def __init__(
+        self, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float, at: Sequence[Bundle | None]
+    ) -> None:
+        self.hulls, self.path, self.limit = hulls, path, limit
+        length = len(path)
+        self.alone: Floats = hulls.alone[list(path)]
+        self.runs = np.argwhere(np.isfinite(cost))
+        self.ends: Ints = self.runs[:, 1].copy()
+        self.starts: Ints = np.searchsorted(self.runs[:, 0], np.arange(length + 1))
+        self.bundles: list[Bundle] = list(dict.fromkeys(b for b in at if b is not None))
+        number = {b: c for c, b in enumerate(self.bundles)}
+        self.bundle = np.array([-1 if b is None else number[b] for b in at], np.int64)
+        self.options = [b.options for b in self.bundles]
+        size = max((len(o) for o in self.options), default=1)
+        self.cost: Floats = np.repeat(cost[self.runs[:, 0], self.runs[:, 1]], (size + 1) ** 2)
+        self.cost = self.cost.reshape(len(self.runs), size + 1, size + 1)
+        self.delay = np.full((max(len(self.bundles), 1), size, size, 2), np.inf)
+        own = cache(lambda part: hulls.beside(path, part))
+        for c, b in enumerate(self.bundles):
+            for s, t, beside, other in b.delays(hulls.alone, own):
+                self.delay[c, s, t] = beside, other
+        self.shape, self.step = self._levels()
+        self.value = 0.0
+        self._number = {(i, j): e for e, (i, j) in enumerate(self.runs.tolist())}
+        self.held: list[Held] = []
+        self._done: set[tuple[int, int, int]] = set()
+        self._based: set[int] = set()
+
+    def least(self, known: float, stopped: Callable[[], bool]) -> float:
+        """Return what no latency below the limit is below, from what is *known* without chains."""
+        way = np.full((len(self.path) + 1, 3), -1, np.int64)
+        most = min(self.hulls.instance.pieces, len(self.path) + self.beside)
+        least_way = CHEAPEST_WAY.pick(0.0)
+        limit, stride = min(known, self.limit), STRIDE
+        while True:
+            rest = self._rest()
+            found = least_way(
+                self.alone, self.bundle, self.shape, self.step, self.delay, self.starts, self.ends, self.cost, rest,
+                most, limit, way,
+            )  # fmt: skip
+            self.value = min(float(found), limit)
+            fresh = [(e, t, s) for e, t, s in way.tolist() if e >= 0 and (e, t, s) not in self._done]
+            if stopped() or self.value >= self.limit or (self.value < limit and not fresh):
+                return self.value
+            if self.value >= limit:
+                limit, stride = min(self.limit, max(limit, float(rest[0])) * (1 + stride)), 2 * stride
+            else:
+                stride = STRIDE
+            for e, t, s in fresh:
+                self._look(e, t, s)
+                for near in self._near(e):
+                    if (near, t, s) not in self._done:
+                        self._look(near, t, s)
+
+    @property
+    def beside(self) -> int:
+        """How many nodes are in chains beside the path."""
+        return sum(len(chain) for b in self.bundles for chain in b.chains)
+
+    def _rest(self) -> Floats:
+        """Return [length + 1] what is behind each boundary of the path takes at least."""
+        rest = np.zeros(len(self.path) + 1)
+        least = self.cost.min(axis=(1, 2))
+        for i in range(len(self.path) - 1, -1, -1):
+            own = slice(self.starts[i], self.starts[i + 1])
+            through = (least[own] + rest[self.runs[own, 1] + 1]).min(initial=np.inf)
+            rest[i] = min(self.alone[i] + rest[i + 1], through)
+        return rest
+
+    def _near(self, e: int) -> Iterator[int]:
+        """Yield runs between the same chains that end or begin a node earlier or later."""
+        i, j = self.runs[e].tolist()
+        for a, b in ((i, j - 1), (i, j + 1), (i - 1, j), (i + 1, j)):
+            near = self._number.get((a, b))
+            if near is not None and self.bundle[a] == self.bundle[i] and self.bundle[b + 1] == self.bundle[j + 1]:
+                yield near
+
+    def _look(self, e: int, t: int, s: int) -> None:
+        """Find out what a run takes that has to hold something of the chains beside it."""
+        i, j = self.runs[e].tolist()
+        self._done.add((e, t, s))
+        before, behind = int(self.bundle[i]), int(self.bundle[j + 1])
+        free = self.cost.shape[1] - 1
+        left = self.options[before][t] if t < free else None
+        taken = self.options[behind][s] if s < free else None
+        more: set[int] = set()
+        rows, columns = np.ones(free + 1, np.bool_), np.ones(free + 1, np.bool_)
+        if left is not None:
+            more.update(self.bundles[before].after(left))
+            rows = self._no_less(before, left, down=True)
+        if taken is not None:
+            some = set(self.bundles[behind].before(taken))
+            # Chains that reach beyond it on both sides: what is taken on one and left on the other.
+            more = more & some if left is not None and before == behind else more | some
+            columns = self._no_less(behind, taken, down=False)
+        if not more:
+            rows[:], columns[:] = True, True
+            left = taken = None
+            if e in self._based:
+                return
+            self._based.add(e)
+        least, rent = self.hulls.cheapest(self.path, i, j, sorted(more))
+        which = np.ix_(rows, columns)
+        if least > self.cost[e][which].min():
+            self.cost[e][which] = np.maximum(self.cost[e][which], least)
+            self.held.append(Held(i, j, left, taken, rent))
+
+    def _no_less(self, c: int, option: tuple[int, ...], *, down: bool) -> Bools:
+        """Return the options of a bundle by which a run holds no less."""
+        given = np.zeros(self.cost.shape[1], np.bool_)
+        options = np.array(self.options[c])
+        given[: len(options)] = np.all(options <= option if down else options >= option, axis=1)
+        return given
+
+    def _levels(self) -> tuple[Ints, Floats]:
+        """Return [bundles, 5] ends, options, levels and chains of each bundle, and [bundles] its steps."""
+        levels = [max(1, min(LEVELS, STATES // len(o))) for o in self.options]
+        given = zip(self.bundles, self.options, levels, strict=True)
+        shape = np.array([[b.first, b.last, len(o), k, len(b.chains)] for b, o, k in given], np.int64).reshape(-1, 5)
+        least = self.delay.min(axis=3)
+        farthest = np.where(np.isfinite(least), least, 0.0).max(axis=(1, 2), initial=0.0)
+        step = np.array([float(farthest[c]) / (k - 1) if k > 1 else 1.0 for c, k in enumerate(levels)])
+        step[step == 0] = 1.0
+        return shape, step
+
+    def data(self) -> dict[str, Any]:
+        """Return what a certificate says of the chains and of the runs that hold something of them."""
+        names = self.hulls.graph.names
+        sides = []
+        for c, b in enumerate(self.bundles):
+            where = np.flatnonzero(self.bundle == c).tolist()
+            chains = [[names[v] for v in chain] for chain in b.chains]
+            given = {"levels": int(self.shape[c, 3]), "step": float(self.step[c])}
+            sides.append({"from": b.first, "to": b.last, "at": where, "chains": chains, **given})
+        held = [
+            [h.i, h.j, h.left and list(h.left), h.taken and list(h.taken), h.rent]
+            for h in self.held
+            if not h.left is h.taken is None
+        ]
+        return {"sides": sides, "held": held, "target": self.value}
+
+
+def reach_of(hulls: Hulls, path: Sequence[int]) -> tuple[Ints, Ints]:
+    """Return [n] the last index of a path that reaches each node, or -1, and the first that it reaches, or the length.
+
+    The nodes of the path are not said to reach themselves.
+    """
+    count = np.arange(len(path))[:, None]
+    lowest = np.where(hulls.after[list(path)], count, -1).max(axis=0, initial=-1)
+    highest = np.where(hulls.before[list(path)], count, len(path)).min(axis=0, initial=len(path))
+    return lowest, highest
