@@ -23,8 +23,10 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     EXACT_FIRST,
     EXACT_SEPARATE,
     FAR,
+    FEW_DEVICES,
     LEAST_SECONDS,
     MANY_DEVICES,
+    ORDERS_ASIDE,
     SHORT,
     ExactFirst,
 )
@@ -34,6 +36,7 @@ from mtpp_dsl.solvers.methods.auto.streamed_within import bracket
 from mtpp_dsl.solvers.methods.auto.stricter import LONG_SHARE, SHARE, search_stricter
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Reach, Simple
 from mtpp_dsl.solvers.methods.branching import Branching
+from mtpp_dsl.solvers.methods.orders import Orders
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
@@ -127,6 +130,8 @@ class BottleneckRun(Sized):
             self.plan()
             if plans_first:
                 self.quick(QUICK)
+        if self.orders_aside and not (self.large or short):
+            self.run(LaneTask(Orders(), *ORDERS_ASIDE))
         self.instead()
         self.each_part()
         self.convex()
@@ -161,6 +166,12 @@ class BottleneckRun(Sized):
             if not self.closed and method.accepts(self.problem) is None and not self.tells(method.name):
                 limits = self.limits.within(min(QUICK_SECONDS, QUICK_SHARE * self.limits.remaining))
                 self.take(method.solve(self.problem, limits, self.progress))
+
+    @property
+    def orders_aside(self) -> bool:
+        """Whether the search of orders has a short turn, though devices are equal, or have room: they are few."""
+        few = self.problem.k <= FEW_DEVICES and not any(self.problem.of(Linear))
+        return few and not self.by_orders and Orders().accepts(self.problem) is None
 
     def ideals(self, method: Ideals, share: float) -> None:
         """Search the ideals for a share of the time, unless that was done to its end before.
