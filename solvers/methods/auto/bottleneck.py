@@ -28,6 +28,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     MANY_DEVICES,
     ORDERS_ASIDE,
     SHORT,
+    SOME_NODES,
     ExactFirst,
 )
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, is_path, mip, together
@@ -170,7 +171,7 @@ class BottleneckRun(Sized):
     @property
     def orders_aside(self) -> bool:
         """Whether the search of orders has a short turn, though devices are equal, or have room: they are few."""
-        few = self.problem.k <= FEW_DEVICES and not any(self.problem.of(Linear))
+        few = self.problem.k <= FEW_DEVICES and self.problem.graph.n > SOME_NODES and not any(self.problem.of(Linear))
         return few and not self.by_orders and Orders().accepts(self.problem) is None
 
     def ideals(self, method: Ideals, share: float) -> None:

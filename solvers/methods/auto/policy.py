@@ -110,8 +110,9 @@ ORDER, ORDER_SECONDS = (0.25, 30.0), 0.015
 of a node: a linear programme ends or is no use. It took 1 s on 20 nodes of 4 chunks, 10 s on 100, 20 s on 334."""
 WHOLE_BATCH = (0.2, 20.0)
 """The same for one model of a batch of few chunks: in three of three it had a worse plan after 20 s than ``lns``."""
-FEW_DEVICES, ORDERS_ASIDE = 4, (0.25, 20.0)
-"""On so few devices ``orders`` has this share of the time, and so many seconds at most, after the ideals were not few.
+FEW_DEVICES, SOME_NODES, ORDERS_ASIDE = 4, 40, (0.25, 20.0)
+"""On so few devices ``orders`` has this share of the time, and so many seconds at most, in graphs of more nodes, after
+the ideals were not few.
 It proves layered-n300-k4 and experts-acyclic-l3-e16-k4 in 3 s and layered-w2-n100-k4 in 12 s, which a minute left open,
 and its bound of regal-sbm-n500-k4 is 1.7 % above all others after 20 s."""
 PARTS = Parts(nodes=16, density=1.5, share=0.75, dense=0.2, short=0.9)

@@ -117,5 +117,6 @@ def test_the_outline_is_what_is_done(monkeypatch: pytest.MonkeyPatch, terminatio
         assert len(set(told)) == len(told) > 0, name
         part = {"slicegraph"} if any(isinstance(c, UNSLICED) for c in problem.constraints) else set()
         part |= {"configuration", "ideals"} if problem.phased else set()  # of single phases
-        part |= {"branching", "orders"} if problem.objective.parts == "separate" else set()  # of the forward or backward part
+        if problem.objective.parts == "separate":  # of the forward or backward part
+            part |= {"branching", "orders"}
         assert set(told) - part == set(started) - MOMENTS - part, name
