@@ -121,9 +121,13 @@ It got nowhere in 20 s with modules of 30 nodes and 3 edges a node, where ``lns`
 LIFTED_NODES = 1_000
 """Makespans of so few nodes are bounded by lifted programmes: in 20 s up to 5 % above all other bounds (60 to 491
 nodes)."""
-ONE_CORE = OneCore(lns=0.45, lifted=0.75, batches=0.55, moves=0.75, lns_nodes=100)
+ONE_CORE = OneCore(lns=0.45, lifted=0.75, batches=0.55, moves=0.75, lns_nodes=60)
 """In 20 s ``lns`` alone was up to 4 % ahead of equal turns on makespans and 5 % on batches. ``annealing`` is 5 % ahead
-of it on a batch of 320 nodes (batch-n32-m10) and 1 % on one of 128, and behind on those of 20 and 40."""
+of it on a batch of 320 nodes (batch-n32-m10) and 1 % on one of 128, and behind on those of 20 and 40. On those of 100
+it is ahead after 4 and 10 s."""
+MOVES_SHORT = 0.5
+"""The share of ``annealing`` for a batch in larger graphs, after the first list schedule, where time is short: alone it
+was 2 and 12 % ahead after 4 s (two networks of 100 nodes, ghannane2023)."""
 LEARNED = (0.4, 20.0)
 """The share of ``placeto``, and its seconds at most, in large graphs that nothing parts: 8 s of it and 12 s of
 ``annealing`` are 5 and 7 % ahead of 20 s of ``annealing`` from list schedules (wired-weak-er-n100-m20, -ws)."""

@@ -19,6 +19,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     ALONE,
     EVOLVED,
     LISTS_SHARE,
+    MOVES_SHORT,
     ONE_CORE,
     ORDER,
     ORDER_SECONDS,
@@ -122,6 +123,8 @@ class BatchRun(AutoSteps):
         self.first(load(METHODS, "single-device")())
         for name in QUICK_SHORT if short else QUICK:
             self.run(LaneTask(load(METHODS, name)(), LISTS_SHARE if name in LISTS else QUICK_SHARE, QUICK_SECONDS))
+            if short and name == QUICK_SHORT[0] and self.problem.graph.n > ONE_CORE.lns_nodes:
+                self.run(LaneTask(load(METHODS, "annealing")(), MOVES_SHORT))
         self.evolve()
         if min(ORDER[1], ORDER[0] * self.limits.remaining) >= ORDER_SECONDS * self.size:
             self.run(LaneTask(load(METHODS, "chunk-order")(), *ORDER))
