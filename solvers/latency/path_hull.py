@@ -38,8 +38,6 @@ RECIPES = ((1.0, 0.2, 1.0), (1.0, 0.0, 0.0), (1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (
 
 PATIENCE = 12
 """It ends after so many paths without a better bound, beyond the first."""
-OPTIONS = (4, 12)
-"""Ways to share the chains beside one part of a path, by and by."""
 FARTHEST = 2.0
 """Bounds with chains are no further above those without."""
 
@@ -110,14 +108,12 @@ def _beside(hulls: Hulls, found: _Found, bound: Bound, limits: Limits, progress:
     def stopped() -> bool:
         return progress.stopped or limits.remaining <= 0
 
-    for options in OPTIONS:
-        limit = found.cost * FARTHEST if progress.cost is None else min(found.cost * FARTHEST, progress.cost)
-        if bound.cost >= limit * (1 - 1e-9) or stopped():
-            return
-        side = SideBound.of(hulls, found.path, found.runs, limit, options)
-        if side is None:
-            return
-        cost = side.least(found.cost, stopped) * (1 - 1e-15 * (4 * hulls.graph.n + 1000))
+    limit = found.cost * FARTHEST if progress.cost is None else min(found.cost * FARTHEST, progress.cost)
+    side = SideBound.of(hulls, found.path, found.runs, limit)
+    known = found.cost
+    while side is not None and bound.cost < limit * (1 - 1e-9) and not stopped():
+        known = max(known, side.least(known, stopped))
+        cost = side.value * (1 - 1e-15 * (4 * hulls.graph.n + 1000))
         if cost > bound.cost:
             cuts = [*map(list, found.cuts), *([h.i, h.j, h.rent] for h in side.held if h.left is h.taken is None)]
             data = {"path": [names[v] for v in found.path], "cuts": cuts, **side.data()}
@@ -128,6 +124,7 @@ def _beside(hulls: Hulls, found: _Found, bound: Bound, limits: Limits, progress:
             )
             bound = Bound(cost, NAME, "checked", "mtpp", why, Certificate("path-hull", data))
             yield bound
+        side = side.fuller(limit)
 
 
 def _of_a_large_graph(instance: LatencyInstance, limits: Limits, progress: Progress, bound: Bound) -> Result:

@@ -14,6 +14,8 @@ from mtpp_dsl.solvers.latency.hulls import Hulls
 from mtpp_dsl.solvers.latency.side_chains import Bundle, bundles
 from mtpp_dsl.solvers.latency.side_pass import CHEAPEST_WAY
 
+WAYS = (4, 12, 27, 64)
+"""Ways to share the chains of one place, ever more where the cheapest way to cut the path parts them."""
 STRIDE = 5e-4
 """Ways that cost more than is known by this share do not matter in the next pass; twice that if there was none."""
 MOST_CELLS, MOST_STATES = 30_000_000, 8_000_000
@@ -52,14 +54,78 @@ class SideBound:
     """
 
     @classmethod
-    def of(cls, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float, ways: int) -> SideBound | None:
-        """Return the bound by chains with so many *ways* to share those of one place; None without, or for too many."""
-        at = bundles(hulls.graph, path, reach_of(hulls, path), hulls.weights, ways)
-        runs = int(np.isfinite(cost).sum())
-        states = len(at) * STATES * (min(hulls.instance.pieces, len(path)) + 1)
-        if not any(at) or runs * (ways + 1) ** 2 > MOST_CELLS or states > MOST_STATES:
+    def of(cls, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float) -> SideBound | None:
+        """Return the bound by chains with few ways to share those of one place; None without any, or for too many."""
+        at = bundles(hulls.graph, path, reach_of(hulls, path), hulls.weights)
+        few = {b: b.fuller(hulls.weights, WAYS[0]) for b in at if b is not None}
+        return cls._fitting(hulls, path, cost, limit, [None if b is None else few[b] for b in at])
+
+    @classmethod
+    def _fitting(
+        cls, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float, at: Sequence[Bundle | None]
+    ) -> SideBound | None:
+        runs, ways = int(np.isfinite(cost).sum()), max((len(b.options) for b in at if b is not None), default=0)
+        states = len(at) * max(STATES, ways) * (min(hulls.instance.pieces, len(path)) + 1)
+        if not ways or runs * (ways + 1) ** 2 > MOST_CELLS or states > MOST_STATES:
             return None
         return cls(hulls, path, cost, limit, at)
+
+    def fuller(self, limit: float) -> SideBound | None:
+        """Return the bound with more ways to share the chains that the cheapest way parts, or else has beside it.
+
+        It starts from what is known of the runs. None where there are no more ways, or too many.
+        """
+        free = self.cost.shape[1] - 1
+        parted, beside = set(), set()
+        for e, t, s in self.way.tolist():
+            if e >= 0:
+                before, behind = int(self.bundle[self.runs[e, 0]]), int(self.bundle[self.runs[e, 1] + 1])
+                beside |= {before} if t < free else set()
+                beside |= {behind} if s < free else set()
+                parted |= {before} if t < free and t != len(self.options[before]) - 1 else set()
+                parted |= {behind} if s < free and s else set()
+        more = {c: self._more(self.bundles[c]) for c in beside}
+        least = min((len(more[c].options) for c in beside if more[c] != self.bundles[c]), default=0)
+        level = next((ways for ways in WAYS if least <= ways), 0)
+        for some in (parted, beside):
+            chosen = {c: more[c] for c in some if more[c] != self.bundles[c] and len(more[c].options) <= level}
+            if chosen:
+                at = [chosen.get(c, self.bundles[c]) if c >= 0 else None for c in self.bundle.tolist()]
+                fresh = self._fitting(self.hulls, self.path, self._given, limit, at)
+                if fresh is not None:
+                    fresh._take(self)
+                return fresh
+        return None
+
+    def _more(self, bundle: Bundle) -> Bundle:
+        """Return a bundle with the next number of ways that gives it more stops, or itself."""
+        for ways in WAYS:
+            more = bundle.fuller(self.hulls.weights, ways)
+            if more != bundle:
+                return more
+        return bundle
+
+    def _take(self, other: SideBound) -> None:
+        """Take over what is known of runs from the bound with fewer stops, as options of these bundles."""
+        for h, least in zip(other.held, other._leasts, strict=True):
+            e = self._number[h.i, h.j]
+            before, behind = int(self.bundle[h.i]), int(self.bundle[h.j + 1])
+            left = None if h.left is None else self.bundles[before].left(other.bundles[other.bundle[h.i]], h.left)
+            taken = None
+            if h.taken is not None:
+                taken = self.bundles[behind].taken(other.bundles[other.bundle[h.j + 1]], h.taken)
+            self._keep(e, Held(h.i, h.j, left, taken, h.rent), least)
+
+    def _keep(self, e: int, held: Held, least: float) -> None:
+        """Note what a run takes at least with all options by which it holds no less."""
+        every = np.ones(self.cost.shape[1], np.bool_)
+        rows = every if held.left is None else self._no_less(int(self.bundle[held.i]), held.left, down=True)
+        columns = every if held.taken is None else self._no_less(int(self.bundle[held.j + 1]), held.taken, down=False)
+        which = np.ix_(rows, columns)
+        if least > self.cost[e][which].min():
+            self.cost[e][which] = np.maximum(self.cost[e][which], least)
+            self.held.append(held)
+            self._leasts.append(least)
 
     def __init__(
         self, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float, at: Sequence[Bundle | None]
@@ -85,13 +151,16 @@ class SideBound:
         self.shape, self.step = self._levels()
         self.value = 0.0
         self._number = {(i, j): e for e, (i, j) in enumerate(self.runs.tolist())}
+        self.way: Ints = np.full((length + 1, 3), -1, np.int64)
         self.held: list[Held] = []
+        self._leasts: list[float] = []
+        self._given = cost
         self._done: set[tuple[int, int, int]] = set()
         self._based: set[int] = set()
 
     def least(self, known: float, stopped: Callable[[], bool]) -> float:
         """Return what no latency below the limit is below, from what is *known* without chains."""
-        way = np.full((len(self.path) + 1, 3), -1, np.int64)
+        way = self.way
         most = min(self.hulls.instance.pieces, len(self.path) + self.beside)
         least_way = CHEAPEST_WAY.pick(0.0)
         limit, stride = min(known, self.limit), STRIDE
@@ -147,26 +216,21 @@ class SideBound:
         left = self.options[before][t] if t < free else None
         taken = self.options[behind][s] if s < free else None
         more: set[int] = set()
-        rows, columns = np.ones(free + 1, np.bool_), np.ones(free + 1, np.bool_)
-        if left is not None:
-            more.update(self.bundles[before].after(left))
-            rows = self._no_less(before, left, down=True)
-        if taken is not None:
-            some = set(self.bundles[behind].before(taken))
-            # Chains that reach beyond it on both sides: what is taken on one and left on the other.
-            more = more & some if left is not None and before == behind else more | some
-            columns = self._no_less(behind, taken, down=False)
+        if left is not None and taken is not None and before == behind:
+            # Chains reach beyond it on both sides: what is left to it on one, and taken on the other.
+            more.update(_nodes(self.bundles[before].between(left, taken)))
+        else:
+            if left is not None:
+                more.update(_nodes(self.bundles[before].between(left, self.options[before][-1])))
+            if taken is not None:
+                more.update(_nodes(self.bundles[behind].between(self.options[behind][0], taken)))
         if not more:
-            rows[:], columns[:] = True, True
             left = taken = None
             if e in self._based:
                 return
             self._based.add(e)
         least, rent = self.hulls.cheapest(self.path, i, j, sorted(more))
-        which = np.ix_(rows, columns)
-        if least > self.cost[e][which].min():
-            self.cost[e][which] = np.maximum(self.cost[e][which], least)
-            self.held.append(Held(i, j, left, taken, rent))
+        self._keep(e, Held(i, j, left, taken, rent), least)
 
     def _no_less(self, c: int, option: tuple[int, ...], *, down: bool) -> Bools:
         """Return the options of a bundle by which a run holds no less."""
@@ -193,7 +257,8 @@ class SideBound:
         for c, b in enumerate(self.bundles):
             where = np.flatnonzero(self.bundle == c).tolist()
             chains = [[names[v] for v in chain] for chain in b.chains]
-            given = {"levels": int(self.shape[c, 3]), "step": float(self.step[c])}
+            stops = {"stops": [list(stops) for stops in b.stops]}
+            given = {**stops, "levels": int(self.shape[c, 3]), "step": float(self.step[c])}
             sides.append({"from": b.first, "to": b.last, "at": where, "chains": chains, **given})
         held = [
             [h.i, h.j, h.left and list(h.left), h.taken and list(h.taken), h.rent]
@@ -212,3 +277,7 @@ def reach_of(hulls: Hulls, path: Sequence[int]) -> tuple[Ints, Ints]:
     lowest = np.where(hulls.after[list(path)], count, -1).max(axis=0, initial=-1)
     highest = np.where(hulls.before[list(path)], count, len(path)).min(axis=0, initial=len(path))
     return lowest, highest
+
+
+def _nodes(parts: Sequence[tuple[int, ...]]) -> set[int]:
+    return {v for part in parts for v in part}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -12,6 +12,8 @@ from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
 CHAINS = 3
 """Chains of one bundle."""
+LENGTH = 6
+"""Nodes of one chain."""
 
 
 @dataclass(frozen=True)
@@ -21,24 +23,49 @@ class Bundle:
     Attributes:
         first, last: the indices of these nodes of the path.
         chains: nodes off the path, each of which reaches the next.
+        stops: indices of some nodes of each chain; options tell which of these a subgraph has.
     """
 
     first: int
     last: int
     chains: tuple[tuple[int, ...], ...]
+    stops: tuple[tuple[int, ...], ...]
 
     @property
     def options(self) -> list[tuple[int, ...]]:
-        """How many nodes of each chain a subgraph may take: nothing first, everything last."""
-        return list(product(*(range(len(chain) + 1) for chain in self.chains)))
+        """How many stops of each chain a subgraph may take: nothing first, everything last."""
+        return list(product(*(range(len(stops) + 1) for stops in self.stops)))
 
-    def before(self, option: Sequence[int]) -> list[int]:
-        """Return the nodes that are taken."""
-        return [v for chain, s in zip(self.chains, option, strict=True) for v in chain[:s]]
+    def between(self, low: Sequence[int], high: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return of each chain what is from the first stop that only the second option has to its last one.
 
-    def after(self, option: Sequence[int]) -> list[int]:
-        """Return the nodes that are left."""
-        return [v for chain, s in zip(self.chains, option, strict=True) for v in chain[s:]]
+        A subgraph that holds both of these holds the nodes between them, too. If neither a subgraph before nor one
+        behind holds one of these, none holds what is between.
+        """
+        parts = []
+        for chain, stops, a, b in zip(self.chains, self.stops, low, high, strict=True):
+            parts.append(chain[stops[a] : stops[b - 1] + 1] if a < b else ())
+        return parts
+
+    def fuller(self, weight: Floats, ways: int) -> Bundle:
+        """Return the bundle with more stops, heavy nodes first, and no more options than *ways*."""
+        kept = [set(stops) for stops in self.stops]
+        order = [(c, i) for c, chain in enumerate(self.chains) for i in range(len(chain))]
+        for c, i in sorted(order, key=lambda one: -weight[self.chains[one[0]][one[1]]]):
+            sizes = [len(stops | {i} if c == d else stops) + 1 for d, stops in enumerate(kept)]
+            if int(np.prod(sizes)) <= ways:
+                kept[c].add(i)
+        return replace(self, stops=tuple(tuple(sorted(stops)) for stops in kept))
+
+    def taken(self, other: Bundle, option: Sequence[int]) -> tuple[int, ...]:
+        """Return the option whose last stops are those of an option of a bundle with fewer stops."""
+        given = zip(self.stops, other.stops, option, strict=True)
+        return tuple(mine.index(stops[s - 1]) + 1 if s else 0 for mine, stops, s in given)
+
+    def left(self, other: Bundle, option: Sequence[int]) -> tuple[int, ...]:
+        """Return the option that leaves what an option of a bundle with fewer stops leaves."""
+        given = zip(self.stops, other.stops, option, strict=True)
+        return tuple(mine.index(stops[t]) if t < len(stops) else len(mine) for mine, stops, t in given)
 
     def delays(self, alone: Floats, own: Callable[[tuple[int, ...]], float]) -> Iterator[tuple[int, int, float, float]]:
         """Yield options s <= t, and what it takes to run what t has beyond s, beside host memory and otherwise.
@@ -51,7 +78,7 @@ class Bundle:
         for s, taken in enumerate(options):
             for t, left in enumerate(options):
                 if all(a <= b for a, b in zip(taken, left, strict=True)):
-                    parts = [chain[a:b] for chain, a, b in zip(self.chains, taken, left, strict=True)]
+                    parts = self.between(taken, left)
                     beside = max(float(alone[list(part)].sum()) for part in parts)
                     other = max(_other(part, alone, own) for part in parts) if s != t else float(np.inf)
                     yield s, t, beside, other
@@ -63,21 +90,18 @@ def _other(part: tuple[int, ...], alone: Floats, own: Callable[[tuple[int, ...]]
     each = [min(float(alone[v]), own((v,))) for v in part]
     for i in range(len(part)):
         for j in range(i, len(part)):
-            least = min(least, own(part[i : j + 1]) + sum(each[:i]) + sum(each[j + 1 :]))
+            least = min(least, own((part[i], part[j])) + sum(each[:i]) + sum(each[j + 1 :]))
     return least
 
 
-def bundles(
-    graph: Graph, path: Sequence[int], reach: tuple[Ints, Ints], weight: Floats, ways: int
-) -> list[Bundle | None]:
-    """Return [len(path) + 1] the bundle of each boundary of a path: before its first node, after each.
+def bundles(graph: Graph, path: Sequence[int], reach: tuple[Ints, Ints], weight: Floats) -> list[Bundle | None]:
+    """Return [len(path) + 1] the bundle of each boundary of a path, without stops: before its first node, after each.
 
     Args:
         graph: the graph.
         path: its path.
         reach: [n] the last index of the path that reaches each node, and [n] the first that it reaches.
         weight: [n] of nodes; heavy ones are taken first.
-        ways: to take a prefix of each chain of one bundle, at most.
     """
     length = len(path)
     lowest, highest = reach
@@ -95,35 +119,37 @@ def bundles(
     for ends in dict.fromkeys(at):
         if ends is not None:
             inside = between[(lowest[between] >= ends[0]) & (highest[between] <= ends[1])]
-            found[ends] = Bundle(*ends, _chains(graph, inside, weight, ways))
+            found[ends] = _without_stops(*ends, _chains(graph, inside, weight))
     return [found[ends] for ends in at]
 
 
-def _chains(graph: Graph, inside: Ints, weight: Floats, ways: int) -> tuple[tuple[int, ...], ...]:
-    """Return the heaviest nodes of disjoint paths through some nodes."""
+def _without_stops(first: int, last: int, chains: tuple[tuple[int, ...], ...]) -> Bundle:
+    return Bundle(first, last, chains, tuple(() for _ in chains))
+
+
+def _chains(graph: Graph, inside: Ints, weight: Floats) -> tuple[tuple[int, ...], ...]:
+    """Return the heaviest disjoint paths through some nodes."""
     left = set(inside.tolist())
     order = [v for v in graph.topological_order.tolist() if v in left]
     chains: list[list[int]] = []
     while left and len(chains) < CHAINS:
-        value: dict[int, float] = {}
-        came: dict[int, int] = {}
-        for v in order:
-            if v in left:
-                ahead = [u for u in graph.predecessors(v).tolist() if u in value]
-                best = max(ahead, key=value.__getitem__, default=-1)
-                came[v] = best
-                value[v] = float(weight[v]) + (value[best] if best >= 0 else 0.0)
-        v = max(value, key=value.__getitem__)
-        chain = []
-        while v >= 0:
-            chain.append(v)
-            v = came[v]
-        chains.append(chain[::-1])
+        chain = _heaviest(graph, order, left, weight)
         left -= set(chain)
-    kept: list[set[int]] = [set() for _ in chains]
-    heavy = sorted(((c, v) for c, chain in enumerate(chains) for v in chain), key=lambda cv: -weight[cv[1]])
-    for c, v in heavy:
-        sizes = [len(k) + 1 + (d == c) for d, k in enumerate(kept)]
-        if int(np.prod(sizes)) <= ways:
-            kept[c].add(v)
-    return tuple(tuple(v for v in chain if v in k) for chain, k in zip(chains, kept, strict=True) if k)
+        ends = {chain[0], chain[-1]}
+        kept = ends.union(sorted(chain, key=lambda v: -weight[v])[: LENGTH - len(ends)])
+        chains.append([v for v in chain if v in kept])
+    return tuple(tuple(chain) for chain in chains)
+
+
+def _heaviest(graph: Graph, order: Sequence[int], left: set[int], weight: Floats) -> list[int]:
+    """Return the heaviest path through some nodes."""
+    value: dict[int, float] = {}
+    came: dict[int, int] = {}
+    for v in (v for v in order if v in left):
+        ahead = [u for u in graph.predecessors(v).tolist() if u in value]
+        came[v] = max(ahead, key=value.__getitem__, default=-1)
+        value[v] = float(weight[v]) + value.get(came[v], 0.0)
+    chain = [max(value, key=value.__getitem__)]
+    while came[chain[-1]] >= 0:
+        chain.append(came[chain[-1]])
+    return chain[::-1]

@@ -292,7 +292,7 @@ class _Cut:
 
     def apart(self, part: tuple[int, ...], path: list[int]) -> float:
         """Return what no subgraph takes less than that holds some nodes and none of the path."""
-        inside, down, up = self.hold(0, 0, 0, sum(1 << v for v in part))
+        inside, down, up = self.hold(0, 0, 0, sum(1 << v for v in set(part)))
         return self.fitting(inside, sum(1 << v for v in path), down, up, 0.0)
 
     def fitting(self, inside: int, outside: int, down: int, up: int, rent: float) -> float:

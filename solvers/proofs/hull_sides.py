@@ -21,20 +21,21 @@ Option = tuple[int, ...]
 class Side:
     """Chains that the node *start* of the path reaches and that reach its node *end*.
 
-    At a boundary between the two, an option says how many nodes of each chain are done or on their way, and a level how
-    much later than the path that will be done at least.
+    At a boundary between the two, an option says how many of the *stops* of each chain are done or on their way, and a
+    level how much later than the path that will be done at least.
     """
 
     start: int
     end: int
     chains: tuple[Part, ...]
+    stops: tuple[Part, ...]
     levels: int
     step: float
 
     @property
     def options(self) -> list[Option]:
         """All options; the first has nothing, the last everything."""
-        return list(product(*(range(len(chain) + 1) for chain in self.chains)))
+        return list(product(*(range(len(stops) + 1) for stops in self.stops)))
 
     @property
     def grid(self) -> Floats:
@@ -42,8 +43,13 @@ class Side:
         return np.array([k * self.step for k in range(self.levels)], np.float64)
 
     def between(self, low: Option, high: Option) -> list[Part]:
-        """Return of each chain what the second option has and the first does not."""
-        return [chain[a:b] for chain, a, b in zip(self.chains, low, high, strict=True)]
+        """Return of each chain what is from the first stop that only the second option has to the last one.
+
+        Who holds the ends of it holds all; if no subgraph along the path holds the ends, and none is between them in
+        time, none holds what is between.
+        """
+        given = zip(self.chains, self.stops, low, high, strict=True)
+        return [chain[stops[a] : stops[b - 1] + 1] if a < b else () for chain, stops, a, b in given]
 
     def within(self, low: Option, high: Option) -> bool:
         """Return whether the second option has all that the first has."""
@@ -95,10 +101,18 @@ def _side(entry: object, index: Mapping[str, int]) -> Side:
         raise Refused("the certificate's 'sides' have no boundaries or no chains")
     if not all(isinstance(chain, list) and all(isinstance(v, str) and v in index for v in chain) for chain in chains):
         raise Refused("the certificate's 'sides' have a chain that is no list of nodes")
-    side = Side(entry["from"], entry["to"], tuple(tuple(index[v] for v in c) for c in chains), levels, float(step))
-    if not all(side.chains) or int(np.prod([len(c) + 1 for c in chains], dtype=object)) > MOST_OPTIONS:
-        raise Refused("the certificate's 'sides' have empty chains, or too many nodes")
-    return side
+    stops = entry.get("stops", [list(range(len(chain))) for chain in chains])
+    if not isinstance(stops, list) or len(stops) != len(chains):
+        raise Refused("the certificate's 'sides' have no stops for each chain")
+    for chain, some in zip(chains, stops, strict=True):
+        if not chain or not isinstance(some, list) or not all(type(i) is int and 0 <= i < len(chain) for i in some):
+            raise Refused("the certificate's 'sides' have empty chains, or stops that are none of their nodes")
+        if not all(i < j for i, j in pairwise(some)):
+            raise Refused("the certificate's 'sides' have stops in no order")
+    if int(np.prod([len(some) + 1 for some in stops], dtype=object)) > MOST_OPTIONS:
+        raise Refused("the certificate's 'sides' have too many stops")
+    nodes = tuple(tuple(index[v] for v in chain) for chain in chains)
+    return Side(entry["from"], entry["to"], nodes, tuple(map(tuple, stops)), levels, float(step))
 
 
 def delays(side: Side, alone: Callable[[int], float], own: Callable[[Part], float]) -> Floats:
@@ -124,7 +138,7 @@ def _mixed(part: Part, alone: Callable[[int], float], own: Callable[[Part], floa
     for i in range(len(part)):
         for j in range(i + 1, len(part) + 1):
             others = (*part[:i], *part[j:])
-            ways.append(own(part[i:j]) + fsum(min(alone(v), own((v,))) for v in others))
+            ways.append(own((part[i], part[j - 1])) + fsum(min(alone(v), own((v,))) for v in others))
     return min(ways)
 
 

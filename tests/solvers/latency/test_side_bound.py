@@ -98,6 +98,8 @@ def test_changed_certificates_prove_nothing_wrong(seed: int) -> None:
         data["target"] *= float(random.choice([1.0, 0.5, 3.0]))
         side["levels"] = int(random.integers(1, 9))
         side["step"] *= float(random.choice([0.1, 1.0, 2.0]))
+        if random.random() < 0.3:
+            side["stops"] = [list(range(int(random.integers(0, len(chain) + 1)))) for chain in side["chains"]]
         side["from"], side["to"] = side["from"] - int(random.integers(2)), side["to"] + int(random.integers(2))
         held = data["held"][int(random.integers(len(data["held"])))]
         held[int(random.integers(2))] += int(random.integers(-1, 2))
@@ -126,6 +128,7 @@ def test_forged_chains_are_refused() -> None:
     no_sides += [[{**side, "at": [0]}], [{**side, "at": side["at"] * 2}], [{**side, "at": None}], [side, side]]
     no_sides += [[{**side, "from": side["to"]}], [{**side, "to": 99}], [{**side, "from": True}]]
     no_sides += [[{**side, "levels": 0}], [{**side, "levels": 1000}], [{**side, "step": 0.0}]]
+    no_sides += [[{**side, "stops": stops}] for stops in ("all", [], [[9]], [[0, 0]], [[-1]], [["0"]], [None])]
     no_sides += [[{**side, "step": float("inf")}], [{**side, "chains": [side["chains"][0] * 99]}]]
     for sides in no_sides:
         with pytest.raises(Refused):
@@ -145,6 +148,46 @@ def test_forged_chains_are_refused() -> None:
         with pytest.raises(Refused):
             proved(problem, {**good, "target": target})
     assert proved(problem, {**good, "target": 0.5}) == pytest.approx(0.5)
+
+
+def test_more_stops_know_what_fewer_did() -> None:
+    """With more ways to share chains, what is known of runs is kept, and the bound is no lower."""
+    instance = LatencyInstance.of(braids(5))
+    hulls = Hulls(instance)
+    path = hulls.path(hulls.weights, instance.tensor)
+    cost, _, runs = hulls.least(path, lambda: False)
+    few = side_bound.SideBound.of(hulls, path, runs, 4 * cost)
+    assert few is not None
+    least = few.least(cost, lambda: False)
+    more = few.fuller(4 * cost)
+    assert more is not None
+    assert max(map(len, more.options)) > max(map(len, few.options))
+    assert len(more.held) == len(few.held)
+    for one, other in zip(few.held, more.held, strict=True):
+        assert (one.i, one.j, one.rent) == (other.i, other.j, other.rent)
+        assert held_nodes(few, one) <= held_nodes(more, other)  # what is before a node that it holds, too
+    assert more.least(cost, lambda: False) >= least * (1 - 1e-12)
+
+
+def held_nodes(side: side_bound.SideBound, held: side_bound.Held) -> set[int]:
+    """Return the nodes of the chains that a run holds of those around it."""
+    before, behind = side.bundle[held.i], side.bundle[held.j + 1]
+    nodes: set[int] = set()
+    if held.left is not None:
+        nodes |= {v for part in side.bundles[before].between(held.left, side.options[before][-1]) for v in part}
+    if held.taken is not None:
+        nodes |= {v for part in side.bundles[behind].between(side.options[behind][0], held.taken) for v in part}
+    return nodes
+
+
+def braids(length: int) -> Problem:
+    """Return a source and a sink, between them three chains of so many nodes, for four small memories and no CPU."""
+    edges = [(0, 1 + c * length) for c in range(3)] + [((c + 1) * length, 3 * length + 1) for c in range(3)]
+    edges += [(1 + c * length + i, 2 + c * length + i) for c in range(3) for i in range(length - 1)]
+    work = [1.0, *(1.0 + 0.1 * i for i in range(3 * length)), 1.0]
+    graph = Graph.create([f"v{i}" for i in range(3 * length + 2)], edges, work=work, output=0.5, memory=1.0)
+    devices = [Device(f"acc[{i}]", memory=length + 1.0) for i in range(6)]
+    return Problem.create(graph, devices, Host(1.0), MAKESPAN, [Contiguous(), Memory()])
 
 
 def test_a_search_ends_with_the_bound_beside_its_plan() -> None:
@@ -175,7 +218,7 @@ def test_the_same_passes_compiled_and_plain(monkeypatch: pytest.MonkeyPatch) -> 
         hulls = Hulls(instance)
         path = hulls.path(hulls.weights, instance.tensor)
         cost, _, runs = hulls.least(path, lambda: False)
-        side = side_bound.SideBound.of(hulls, path, runs, 2 * cost, 12)
+        side = side_bound.SideBound.of(hulls, path, runs, 2 * cost)
         assert side is not None
         with monkeypatch.context() as patch:
             patch.setattr(CHEAPEST_WAY, "pick", lambda _, kernel=kernel: kernel)
