@@ -5,9 +5,10 @@ Of c chunks of node v, ``start(v, j)`` is the j-th least of the times at which t
 of v has ended, so ``end(v, j) <= start(w, j)``. A batch of q chunks of a node between v and w has one that is not among
 the first q - 1 that end in v: it starts after ``end(v, q)``. And it has one that is not among the last q - 1 that start
 in w: it ends before ``start(w, c + 1 - q)``. So what a device works on nodes between v and w in batches of q chunks or
-more fits between ``end(v, q)`` and ``start(w, c + 1 - q)``; and likewise from the beginning to w, and from v to the
-end. All times of starts and ends together are further apart by what the batches take, each once for each of its
-chunks, and by what the transfers of single chunks take.
+more fits between ``end(v, a)`` and ``start(w, b)`` where a is at most q, b at least c + 1 - q, and a at most b: with a
+larger a, there would have to be such a batch. The same holds from the beginning to w, and from v to the end. All times
+of starts and ends together are further apart by what the batches take, each once for each of its chunks, and by what
+the transfers of single chunks take.
 """
 
 from __future__ import annotations
@@ -161,18 +162,30 @@ class _ChunkOrder:
 
     def _work_between(self, first: int | None, last: int | None, nodes: Ints) -> None:
         """Add that work on nodes between two others lies between them; None: the beginning, the end."""
-        chunks, rows, count = self._chunks, self._rows, self._chunks.count
+        chunks, rows, limit = self._chunks, self._rows, self._limit
         for d in range(chunks.problem.k):
-            for q in range(1, count + 1):
+            for a, b, q in self._places(first, last):
                 work = [(1, part) for v in nodes.tolist() if (part := chunks.work(v, d, q))]
                 if not work:
                     continue
-                after = [] if first is None else [(1, self._end[first][q - 1])]
-                name = f"work between {first} and {last} on {d}, {q} chunks or more"
+                after = [] if first is None else [(1, self._end[first][a - 1])]
+                name = f"work between {a} of {first} and {b} of {last} on {d}"
                 if last is None:
-                    rows.add(name, [*work, *after], self._limit, costs=self._limit)
+                    rows.add(name, [*work, *after], limit, costs=limit)
                 else:
-                    rows.add(name, [*work, *after, (-1, self._start[last][count - q])], 0)
+                    rows.add(name, [*work, *after, (-1, self._start[last][b - 1])], 0)
+
+    def _places(self, first: int | None, last: int | None) -> Iterator[tuple[int, int, int]]:
+        """Yield places a of an end and b of a start, and how many chunks put a batch between these.
+
+        Between two nodes a is at most b, so that the end is before the start where there is no such batch.
+        """
+        count = self._chunks.count
+        for q in range(1, count + 1):
+            if first is None or last is None or q <= count + 1 - q:
+                yield q, count + 1 - q, q
+            else:
+                yield from ((a, a, q) for a in sorted({q, count + 1 - q}))
 
 
 def _between(graph: Graph, most: int) -> Iterator[tuple[int | None, int | None, Ints]]:

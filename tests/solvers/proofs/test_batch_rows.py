@@ -13,13 +13,14 @@ import pytest
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.core.constraints import BatchSizes, Repeat
-from mtpp_dsl.core.contracts.limits import Limits
+from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.problem.devices import Device, Links
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.core.registry import METHODS, load
 from mtpp_dsl.solvers.proofs.batches import times_of_chunks
 from mtpp_dsl.solvers.proofs.leaves import rows_below
 from mtpp_dsl.solvers.proofs.rows import Rows, Units
@@ -89,6 +90,42 @@ def test_the_best_plan_keeps_to_the_rows(unit: float) -> None:
                 off = len(row.terms) if ordered else 0  # the times of the plan are rounded
                 assert sum(often * values[x] for x, often in row.terms) <= row.most + off, (seed, row.name)
     assert tried > 10
+
+
+@pytest.mark.parametrize("method", ["heft", "met", "ea"])
+def test_plans_of_many_chunks_keep_to_the_order(method: str) -> None:
+    """Four chunks are enough for batches that share some of their chunks, and rows of all sizes."""
+    tried = 0
+    for seed in range(part(180, 3)):
+        problem = random_batches(seed, nodes=7, chunks=4)
+        found = load(METHODS, method)()
+        if found.accepts(problem) is not None:
+            continue
+        plan = found.solve(problem, Limits(time=0.3), Progress()).plan
+        if plan is None or not 0 < cost_of(problem, plan) < inf:
+            continue
+        cost = cost_of(problem, plan)
+        rows = rows_below(problem, cost, ordered=True)
+        values = values_of(problem, plan, rows, Units(cost).size)
+        tried += 1
+        for row in rows.rows:
+            used = sum(often * values[x] for x, often in row.terms)
+            assert used <= row.most + len(row.terms), (seed, row.name)
+    assert tried > 10
+
+
+def test_a_fast_chunk_overtakes_a_slow_one() -> None:
+    """The last node starts with the first chunk before the first node has ended with the second."""
+    times = {"p": {1: [1.0] * 3, 2: [100.0] * 3}, "q": {1: [5.0] * 3, 2: [100.0] * 3}}
+    graph = Graph.create("abc", [(0, 1), (1, 2)], batch_times=times)
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    problem = Problem.create(graph, [Device("p"), Device("q")], links, Objective("throughput", batch=2))
+    plan = min(plans(problem), key=lambda one: cost_of(problem, one))
+    cost = cost_of(problem, plan)
+    assert cost == 15.0
+    rows = rows_below(problem, cost, ordered=True)
+    values = values_of(problem, plan, rows, Units(cost).size)
+    assert all(sum(often * values[x] for x, often in row.terms) <= row.most for row in rows.rows)
 
 
 def test_the_order_of_repeated_batches_is_not_known() -> None:
