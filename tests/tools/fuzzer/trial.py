@@ -29,8 +29,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "host": _ONE_PART,
     "links": _LINKS,
     "latency": ("auto", "latency", "latency-search", "path-hull", "published-greedy", "single-device"),
-    "batch": ("auto", "batched", "batched+cp-sat", "batched-printed", "critical-path", "simple", "heft", "greedy",
-              "met", "milp-split", "split-bound", "ea", "annealing", "lns", "single-device"),
+    "batch": ("auto", "batched", "batched+cp-sat", "batched-printed", "chunk-order", "critical-path", "simple", "heft",
+              "greedy", "met", "milp-split", "split-bound", "ea", "annealing", "lns", "single-device"),
 }  # fmt: skip
 """All methods of a family; ``+`` names a solver."""
 QUICK: dict[str, tuple[str, ...]] = {
@@ -38,7 +38,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "host": ("auto", "exact", "ideals", "configuration", "count", "anchor", "dpl", "slicegraph"),
     "links": ("auto", "moirai", "interval", "critical-path", "branch-and-bound", "heft", "moirai", "etf"),
     "latency": ("latency", "path-hull", "latency", "published-greedy"),
-    "batch": ("batched", "critical-path", "heft", "batched", "simple", "greedy"),
+    "batch": ("batched", "chunk-order", "critical-path", "heft", "batched", "simple", "greedy"),
 }
 """Methods that take turns where an instance is answered by one or two only."""
 BATCHED_PRINTED = "batched-printed"
