@@ -84,5 +84,5 @@ def test_repeated_batches_are_refused() -> None:
 
 def test_auto_runs_it() -> None:
     """It has a turn where its share of the time is enough."""
-    answer = mtpp_dsl.solve(mtpp_dsl.load(SPEC), time_limit=3, threads=1)
+    answer = mtpp_dsl.solve(mtpp_dsl.load(SPEC), time_limit=4, threads=1)
     assert "chunk-order" in {turn.method for turn in answer.turns}
