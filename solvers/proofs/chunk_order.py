@@ -96,7 +96,10 @@ class _ChunkOrder:
             self._along(u, v, self._transfers(e, u, v) if sent and chunks.home[u] != chunks.home[v] else [])
         room = min(MAX_NUMBERS, MAX_SIZE - self._rows.size)
         for first, last, nodes in _between(graph, room // (chunks.count * chunks.problem.k)):
-            self._work_between(first, last, nodes)
+            try:
+                self._work_between(first, last, nodes)
+            except Refused:  # there are as many numbers as rows may have
+                break
 
     def _from_first_to_last(self) -> None:
         """Add the order of the chunks of each node, and what it takes from their starts to their ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtpp_dsl.core.base.writing import write_text
@@ -98,8 +98,9 @@ class Records:
                 return change
             try:
                 for part, text in ((PLANS, change.plan), (CERTIFICATES, change.certificate)):
-                    if text:
-                        files.write(self.folder / part, name, text)
+                    if text and not files.write(self.folder / part, name, text) and part == CERTIFICATES:
+                        # nobody could prove the bound again from what is stored
+                        change = replace(change, after=replace(change.after, proof="checked", certificate_sha256=""))
                 write_text(self.folder / RECORDS, records_text({**records, name: change.after}.values()))
             except OSError as error:
                 raise UsageError(f"cannot write the library {self.folder}: {error.strerror or error}") from None
