@@ -23,6 +23,7 @@ from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.proofs.batches import transfers_of_one_chunk
 from mtpp_dsl.solvers.proofs.divided_chunks import DividedChunks
+from mtpp_dsl.solvers.proofs.proof_reading import reach_of
 from mtpp_dsl.solvers.proofs.rows import Sum
 
 __all__ = ["add_chunk_order"]
@@ -193,7 +194,7 @@ class _ChunkOrder:
 
 def _between(graph: Graph, most: int) -> Iterator[tuple[int | None, int | None, Ints]]:
     """Yield pairs of nodes, None for the beginning and the end, and what lies between, no more than *most* in all."""
-    reach = _reach(graph)
+    reach = reach_of(graph)
     size = (reach.astype(np.float32) @ reach.astype(np.float32)).astype(np.int64)
     first, last = np.nonzero(reach & (size > 0))
     ends = np.arange(graph.n)
@@ -219,13 +220,3 @@ def _closed(graph: Graph, reach: Bools) -> Bools:
     into = np.stack([both[:, graph.predecessors(v)].all(axis=1) for v in range(graph.n)], axis=1)
     closed: Bools = out & into
     return closed
-
-
-def _reach(graph: Graph) -> Bools:
-    """Return [n, n] whether a path leads from one node to another."""
-    reach: Bools = np.zeros((graph.n, graph.n), np.bool_)
-    for u in graph.topological_order[::-1].tolist():
-        for v in graph.successors(u).tolist():
-            reach[u] |= reach[v]
-            reach[u, v] = True
-    return reach

@@ -25,7 +25,7 @@ from mtpp_dsl.core.constraints import (
 )
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Shared
-from mtpp_dsl.core.problem.graph import Floats
+from mtpp_dsl.core.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.core.problem.problem import Problem
 
 LARGEST_WEIGHT = 1e9
@@ -298,3 +298,13 @@ def whole_numbers(data: Mapping[str, Any], key: str) -> dict[str, int]:
             raise Refused(f"the certificate's {key!r} of {name!r} is {value!r}, not a whole number up to 1e9")
         whole[name] = int(value)
     return whole
+
+
+def reach_of(graph: Graph) -> Bools:
+    """Return [n, n] whether a path leads from one node to another."""
+    reach: Bools = np.zeros((graph.n, graph.n), np.bool_)
+    for u in graph.topological_order[::-1].tolist():
+        for v in graph.successors(u).tolist():
+            reach[u] |= reach[v]
+            reach[u, v] = True
+    return reach

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-import numpy as np
-
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.core.constraints import Contiguous, Memory, Separate
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Links
-from mtpp_dsl.core.problem.graph import Bools
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.convex_rows import add_convex
-from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes, colocation_class, refuse_copies
+from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes, colocation_class, reach_of, refuse_copies
 from mtpp_dsl.solvers.proofs.rows import Rows, Sum, Units
 
 __all__ = ["schedule_rows"]
@@ -59,7 +56,7 @@ class _ScheduleRows:
         }
         self._on: list[list[Sum]] = [on[g] for g in self._home]
         self._start: list[Sum] = [{rows.variable(f"start of {v}", self._units.limit): 1} for v in self._nodes]
-        self._reach = _reach(graph.n, self._edges)
+        self._reach = reach_of(graph)
         self._assign(sorted(on))
         self._memory()
         for d in self._devices:
@@ -163,13 +160,3 @@ def _convex(problem: Problem, d: int) -> bool:
     if problem.graph.backward.any():
         return False
     return problem.acyclic or any(rule.devices is None or d in rule.devices for rule in problem.of(Contiguous))
-
-
-def _reach(n: int, edges: Sequence[tuple[int, int]]) -> Bools:
-    """Return [n, n] whether a path leads from one node to another."""
-    reach: Bools = np.zeros((n, n), np.bool_)
-    for u, v in edges:
-        reach[u, v] = True
-    for x in range(n):
-        reach |= reach[:, x, None] & reach[None, x]
-    return reach

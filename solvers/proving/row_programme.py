@@ -81,9 +81,7 @@ class RowProgramme:
             _, there, ray = highs.getDualRay()
             return BoxBound(inf, self._multipliers(-np.array(ray)) if there else None, None)
         if ended == status.kOptimal or (most is not None and ended == status.kIterationLimit):
-            solution = highs.getSolution()
-            duals = self._multipliers(-np.array(solution.row_dual))
-            return BoxBound(highs.getInfo().objective_function_value, duals, np.array(solution.col_value)[:-1])
+            return self._solution()
         return None
 
     def root(self, seconds: float) -> BoxBound | None:
@@ -104,11 +102,13 @@ class RowProgramme:
             highs.setOptionValue(option, value)
         if highs.getModelStatus() == status.kInfeasible:
             return BoxBound(inf, None, None)
-        if highs.getModelStatus() != status.kOptimal:
-            return None
-        solution = highs.getSolution()
+        return self._solution() if highs.getModelStatus() == status.kOptimal else None
+
+    def _solution(self) -> BoxBound:
+        """Return what HiGHS has found."""
+        solution = self._highs.getSolution()
         duals = self._multipliers(-np.array(solution.row_dual))
-        return BoxBound(highs.getInfo().objective_function_value, duals, np.array(solution.col_value)[:-1])
+        return BoxBound(self._highs.getInfo().objective_function_value, duals, np.array(solution.col_value)[:-1])
 
     def _move(self, fixed: Mapping[int, int]) -> None:
         for variable in self._fixed.keys() - fixed.keys():

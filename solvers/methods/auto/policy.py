@@ -112,10 +112,10 @@ busy machine twice as long."""
 WHOLE_BATCH = (0.2, 20.0)
 """The same for one model of a batch of few chunks: in three of three it had a worse plan after 20 s than ``lns``."""
 FEW_DEVICES, SOME_NODES, ORDERS_ASIDE = 4, 40, (0.25, 20.0)
-"""On so few devices ``orders`` has this share of the time, and so many seconds at most, in graphs of more nodes, after
-the ideals were not few.
-It proves layered-n300-k4 and experts-acyclic-l3-e16-k4 in 3 s and layered-w2-n100-k4 in 12 s, which a minute left open,
-and its bound of regal-sbm-n500-k4 is 1.7 % above all others after 20 s."""
+"""Up to how many devices, and above how many nodes, ``orders`` has a turn where ideals have not proved the plan; its
+share of the time, and its seconds at most. It proves layered-n300-k4 and experts-acyclic-l3-e16-k4 in 3 s, and
+layered-w2-n100-k4 in 12 s, which a minute left open; its bound of regal-sbm-n500-k4 is 1.7 % above all others after
+20 s."""
 PARTS = Parts(nodes=16, density=1.5, share=0.75, dense=0.2, short=0.9)
 """It closes modules of 8 to 13 nodes in seconds, and in 25 s those of up to 33 nodes of InceptionV4 (1.1 edges a node).
 It got nowhere in 20 s with modules of 30 nodes and 3 edges a node, where ``lns`` and ``lifted`` did."""

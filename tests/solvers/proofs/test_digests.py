@@ -57,6 +57,11 @@ ROWS: dict[str, tuple[str, float, str]] = {
 """By what is special: a problem, a target, and the digest of its rows."""
 
 
+def test_rows_of_ordered_chunks_are_those_that_certificates_name() -> None:
+    rows = rows_below(mtpp_dsl.load(spec(BATCH)), 9.0, ordered=True)
+    assert rows.digest == "c8925a3374762daf"
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_those_that_certificates_name(name: str) -> None:
     text, target, digest = ROWS[name]

@@ -47,6 +47,20 @@ def test_a_better_answer_takes_the_place_of_a_worse_one_and_never_the_other_way(
     assert [*audit(library, second.after)] == []
 
 
+def test_a_certificate_that_is_too_long_to_be_stored_proves_nothing_again(tmp_path: Path) -> None:
+    """Its bound is kept as one that is checked, until a certificate is offered that fits."""
+    library = small_library(tmp_path)
+    found = answer(library, NAME, "anchor")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "PLAIN", 0)
+        patch.setattr(files, "MOST", 0)
+        kept = offered(library, NAME, found, FOUND).after
+    assert (kept.proof, kept.certificate_sha256) == ("checked", "")
+    assert kept.bound == found["bound"]["value"]
+    assert [*audit(library, kept)] == []
+    assert offered(library, NAME, found, FOUND).after.proof == "certificate"  # which is better founded, and fits
+
+
 def test_that_there_is_no_plan_is_recorded_and_contradicts_every_plan(tmp_path: Path) -> None:
     """It is a bound that no plan can be as good as; counting shows it again here."""
     library = small_library(tmp_path)
