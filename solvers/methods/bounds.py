@@ -263,4 +263,4 @@ class ChunkOrder(Scoped, MethodBase):
         """Return the bound; stopped early, none."""
         from mtpp_dsl.solvers.proving.chunk_order import chunk_order
 
-        return chunk_order(problem, limits, progress)
+        return chunk_order(problem, self.name, limits, progress)

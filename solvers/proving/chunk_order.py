@@ -23,7 +23,6 @@ from mtpp_dsl.solvers.proving.row_programme import RowProgramme
 
 __all__ = ["chunk_order"]
 
-NAME = "chunk-order"
 LESS = (2e-6, 1e-5, 1e-4)
 """Relative: by so much the bound is below what the linear programme needs, so that rounded multipliers prove it."""
 ABOVE, NEAR = 1.02, 1e-3
@@ -34,7 +33,7 @@ SLOW = 0.2
 WHY = "batches with the work before and after them, whichever chunks start and end first"
 
 
-def chunk_order(problem: Problem, limits: Limits, progress: Progress) -> Result:
+def chunk_order(problem: Problem, name: str, limits: Limits, progress: Progress) -> Result:
     """Return the largest bound found, with its certificate.
 
     Of a target the rows need a share; no schedule takes less than that. Rows of smaller targets close more, and so the
@@ -43,7 +42,7 @@ def chunk_order(problem: Problem, limits: Limits, progress: Progress) -> Result:
     target, bound = progress.cost if progress.cost is not None else _serial(problem), None
     while 0 < target < inf and not progress.stopped and limits.remaining > 0:
         before = limits.remaining
-        known = _bound(problem, target, limits)
+        known = _bound(problem, name, target, limits)
         if known is None or (bound is not None and known.cost <= bound.cost):
             break
         gain = inf if bound is None else known.cost / bound.cost - 1
@@ -53,10 +52,10 @@ def chunk_order(problem: Problem, limits: Limits, progress: Progress) -> Result:
             break
         target = bound.cost * ABOVE
     ended: Termination = "interrupted" if progress.stopped else "time_limit" if limits.remaining <= 0 else "complete"
-    return progress.result(NAME, limits, ended, bound=bound)
+    return progress.result(name, limits, ended, bound=bound)
 
 
-def _bound(problem: Problem, target: float, limits: Limits) -> Bound | None:
+def _bound(problem: Problem, name: str, target: float, limits: Limits) -> Bound | None:
     """Return what the rows of a target show, at most the target, with a certificate; None if they show nothing."""
     try:
         rows = rows_below(problem, target, ordered=True)
@@ -73,7 +72,7 @@ def _bound(problem: Problem, target: float, limits: Limits) -> Bound | None:
         below = target * min(found.cost, 1.0) * (1 - less)
         certificate = find_leaves(problem, below, limits, whole=True)
         if certificate is not None:
-            return Bound(below * (1 - ROUNDING), NAME, "checked", "mtpp", WHY, certificate)
+            return Bound(below * (1 - ROUNDING), name, "checked", "mtpp", WHY, certificate)
     return None
 
 

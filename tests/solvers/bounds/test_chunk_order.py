@@ -82,6 +82,15 @@ def test_repeated_batches_are_refused() -> None:
     assert ChunkOrder().accepts(problem) is not None
 
 
+def test_what_is_derived_from_it_has_its_own_name() -> None:
+    class Mine(ChunkOrder):
+        name = "mine"
+
+    result = Mine().solve(mtpp_dsl.load(SPEC, count=3), Limits(time=20.0), Progress())
+    assert result.bound is not None
+    assert (result.method, result.bound.method) == ("mine", "mine")
+
+
 def test_auto_runs_it() -> None:
     """It has a turn where its share of the time is enough."""
     answer = mtpp_dsl.solve(mtpp_dsl.load(SPEC), time_limit=4, threads=1)
