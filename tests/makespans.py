@@ -14,7 +14,7 @@ from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.problem.problem import Problem
 from tests.oracle import optimum
 
-__all__ = ["best_of", "hubbed", "makespan_problem", "tied_problem"]
+__all__ = ["attention", "best_of", "hubbed", "makespan_problem", "tied_problem"]
 
 
 def makespan_problem(seed: int, n: int = 5, k: int = 3, *, plain: bool = False) -> Problem:
@@ -110,3 +110,29 @@ def hubbed(seed: int) -> Problem:
     )
     links = Links(random.choice([0.5, 1.0, 4.0], (k, k)), random.choice([0.0, 0.25], (k, k)))
     return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, Objective("makespan"), [ExclusiveLinks()])
+
+
+def attention(seed: int, layers: int, heads: int, k: int, *, exclusive: bool) -> Problem:
+    """Return an encoder whose output every layer of a decoder reads: the latter has no inner cut node."""
+    random = np.random.default_rng(seed)
+    names, edges = ["x"], []
+
+    def block(entry: int, memory: int | None) -> int:
+        first = len(names)
+        for h in range(heads):
+            q, kv, mix = first + 3 * h, first + 3 * h + 1, first + 3 * h + 2
+            edges.extend([(entry, q), (entry if memory is None else memory, kv), (q, mix), (kv, mix)])
+            edges.append((mix, first + 3 * heads))
+        edges.append((entry, first + 3 * heads))
+        names.extend(f"v{v}" for v in range(first, first + 3 * heads + 1))
+        return first + 3 * heads
+
+    encoded = at = block(0, None)
+    for _ in range(layers):
+        at = block(at, encoded)
+    n = len(names)
+    times = random.integers(2, 6, (n, k)) * np.array([1.0, 1.3, 2.0])[:k]
+    graph = Graph.create(names, edges, output=random.integers(1, 4, n), times={f"d{d}": times[:, d] for d in range(k)})
+    links = Links(np.ones((k, k)), np.zeros((k, k)))
+    rules = [ExclusiveLinks()] if exclusive else []
+    return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, Objective("makespan"), rules)

@@ -54,6 +54,12 @@ class WholeTimes:
         flat = [FAR if t == inf else self._units.used(t) >> COARSER for t in times.ravel().tolist()]
         return np.array(flat, np.int64).reshape(times.shape)
 
+    def units(self, given: object) -> int:
+        """Return a time of a certificate in units, rounded down."""
+        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < inf:
+            raise Refused(f"{given!r:.40} is no time")
+        return self._units.used(float(given)) >> COARSER
+
     def carries(self, e: int) -> Ints:
         """Return [k, k] how long an edge takes from device to device; :data:`FAR` where it cannot be cut so."""
         problem = self._problem
@@ -85,6 +91,14 @@ class AnchorModule:
     carry: Ints
     own: int
     hub: int
+
+    def equals(self, other: AnchorModule) -> bool:
+        """Return whether the nodes and edges between the ends are the same as those of another."""
+        if (self.size, self.entry, self.leave, self.own) != (other.size, other.entry, other.leave, other.own):
+            return False
+        pairs = ((self.time[: self.size], other.time[: self.size]), (self.carry[: self.own], other.carry[: self.own]))
+        ends = ((self.tails[: self.own], other.tails[: self.own]), (self.heads[: self.own], other.heads[: self.own]))
+        return all(np.array_equal(*two) for two in (*pairs, *ends))
 
 
 class CutWindow(NamedTuple):

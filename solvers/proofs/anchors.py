@@ -13,6 +13,8 @@ from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.graph import Bools, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.anchor_module import FAR, LARGEST, AnchorModule, ModuleBetween, Weights, WholeTimes
+from mtpp_dsl.solvers.proofs.anchor_reading import means_of, nodes_of, prices_of
+from mtpp_dsl.solvers.proofs.anchor_windows import priced_time
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH
 from mtpp_dsl.solvers.proofs.proof_reading import number
 from mtpp_dsl.solvers.proofs.windows import refuse_others
@@ -21,7 +23,6 @@ __all__ = ["AnchorsProof"]
 
 MAX_DEVICES = 30
 MAX_NODES = 20_000
-MAX_WEIGHT = 1_000
 MOST_LABELS = 3_000
 """Pairs of sums that are told apart at one anchor on one device."""
 
@@ -42,6 +43,11 @@ class AnchorsProof:
     path would be too long elsewhere, others cannot be on it, and edges are not cut whose transfer would be too late.
     Then a minimum cut is the least of the device's load, its sending and its receiving, each times a weight. They fit
     into the time of the module, and transfers between the first end of a tail and the last time of an arrival.
+
+    *Prices.* ``prices`` may be a list of ``[modules, first, last, limit, rounds]``: the numbers of modules, devices of
+    their ends (null where there is none), a time, and lists of windows ``[kind, device, head, tail, price]``. The kind
+    is 0 for the device, 1 for its sending, 2 for its receiving; see
+    :func:`mtpp_dsl.solvers.proofs.anchor_windows.priced_time` for what they prove of the modules.
 
     *Means.* ``beside`` are nodes that count for a module's cuts and not for its time, one list for each module; each
     node is in one of them. For each weighted mean, a path over the devices of the anchors has a sum of times and a sum
@@ -64,32 +70,12 @@ class AnchorsProof:
         if problem.k > MAX_DEVICES or problem.graph.n > MAX_NODES:
             raise Refused(f"there are more than {MAX_DEVICES} devices or {MAX_NODES} nodes")
         chain = _Chain(problem, data, WholeTimes(problem, target), limits)
-        means = _means(problem, data, exclusive=any(problem.of(ExclusiveLinks)))
+        means = means_of(problem, data, exclusive=any(problem.of(ExclusiveLinks)))
         for hub in chain.hubs():
             if not any(chain.reaches(hub, d, weights) for h, d, weights in means if h == hub):
                 where = "" if hub is None else f" with the hub on {problem.devices[hub].name}"
                 raise Refused(f"as far as the modules tell, a schedule may be shorter than {target!r}{where}")
         return target
-
-
-def _means(problem: Problem, data: Mapping[str, Any], *, exclusive: bool) -> list[tuple[int | None, int, Weights]]:
-    """Return the device of the hub, that of the cuts, and the weights, of each mean of a certificate."""
-    numbers: dict[object, int] = {device.name: d for d, device in enumerate(problem.devices)}
-    given = data.get("means")
-    if not isinstance(given, list) or not all(isinstance(mean, list) and len(mean) == 5 for mean in given):
-        raise Refused("means is not a list of two devices and three weights each")
-    found = []
-    for hub, d, *weights in given:
-        if not (hub is None or isinstance(hub, str)) or not isinstance(d, str):
-            raise Refused(f"{[hub, d]!r} are not two devices")
-        if d not in numbers or (hub is not None and hub not in numbers):
-            raise Refused(f"{[hub, d]!r} are not two devices")
-        if not all(type(weight) is int and 0 <= weight <= MAX_WEIGHT for weight in weights) or sum(weights) == 0:
-            raise Refused(f"weights are whole numbers up to {MAX_WEIGHT}, not {weights!r}")
-        if not exclusive and (weights[1] or weights[2]):
-            raise Refused("without exclusive links, transfers take no time of a port")
-        found.append((None if hub is None else numbers[hub], numbers[d], Weights(*weights)))
-    return found
 
 
 class _Chain:
@@ -102,13 +88,13 @@ class _Chain:
     def __init__(self, problem: Problem, data: Mapping[str, Any], times: WholeTimes, limits: Limits) -> None:
         self._problem, self._times, self._limits = problem, times, limits
         self._exclusive = any(problem.of(ExclusiveLinks))
-        anchors = _nodes(problem, data.get("anchors"), "anchors")
+        anchors = nodes_of(problem, data.get("anchors"), "anchors")
         lists = data.get("beside")
         if not anchors or not isinstance(lists, list) or len(lists) != len(anchors) + 1:
             raise Refused("there must be anchors, and one list of nodes beside each module")
-        beside = [_nodes(problem, nodes, "beside") for nodes in lists]
+        beside = [nodes_of(problem, nodes, "beside") for nodes in lists]
         hub = data.get("hub")
-        self._hub = -1 if hub is None else _nodes(problem, [hub], "hub")[0]
+        self._hub = -1 if hub is None else nodes_of(problem, [hub], "hub")[0]
         if self._hub >= 0 and self._hub not in anchors:
             raise Refused("the hub is no anchor")
         self._anchors = anchors
@@ -123,6 +109,7 @@ class _Chain:
             }
             self._ends.append(ends)
             self._least.append(np.array([ends[at].least for at in np.ndindex(*shape)]).reshape(shape))
+        self._price(data.get("prices", []))
         self._raise()
 
     def hubs(self) -> Sequence[int | None]:
@@ -181,6 +168,24 @@ class _Chain:
         ends = np.array([(u, v) for v, u, _ in edges], np.int64).reshape(-1, 2)
         at = len(number_of) - 1 if outer else -1
         return AnchorModule(size, entry, leave, time, ends[:, 0].copy(), ends[:, 1].copy(), carry, len(own), at)
+
+    def _price(self, given: object) -> None:
+        """Raise the times of modules by prices of windows."""
+        for modules, at, limit, rounds in prices_of(self._problem, self._times, given, len(self._modules)):
+            known: list[tuple[AnchorModule, int]] = []
+            for j in modules:
+                self._pause()
+                module = self._modules[j]
+                if (at[0] is None) == module.entry or (at[1] is None) == module.leave:
+                    raise Refused(f"prices are for other ends than module {j} has")
+                if any(window.kind for windows in rounds for window in windows) and not self._exclusive:
+                    raise Refused("without exclusive links, transfers take no time of a port")
+                time = next((time for other, time in known if module.equals(other)), None)
+                if time is None:
+                    time = priced_time(module, *at, limit, rounds)
+                    known.append((module, time))
+                ends = at[0] or 0, at[1] or 0
+                self._least[j][ends] = max(self._least[j][ends], time)
 
     def _raise(self) -> None:
         """Raise the times of modules by cuts, where a path below the target could use them."""
@@ -281,14 +286,6 @@ def _kept(parts: list[Ints], behind: int, limit: int, total: int) -> Ints:
     first = np.unique(np.linspace(0, len(rows) - 1, MOST_LABELS).astype(np.int64))
     last = np.append(first[1:], len(rows)) - 1
     return np.stack([rows[first, 0], rows[last, 1]], axis=1)
-
-
-def _nodes(problem: Problem, names: object, where: str) -> list[int]:
-    """Return the numbers of named nodes."""
-    number_of = {name: v for v, name in enumerate(problem.graph.names)}
-    if not isinstance(names, list) or not all(isinstance(name, str) and name in number_of for name in names):
-        raise Refused(f"{where} is not a list of nodes")
-    return [number_of[name] for name in names]
 
 
 def _reached(graph: Any, v: int, *, forward: bool) -> Bools:

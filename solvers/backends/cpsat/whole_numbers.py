@@ -51,7 +51,7 @@ class WholeScale:
         """Return a number of units within which every schedule of at most *cost* ends."""
         return floor(min(cost / self.unit, INF) * (1 + 2 * self.rounding))
 
-    def cost(self, units: int) -> float:
+    def cost(self, units: float) -> float:
         """Return a lower bound on the cost of schedules, given that none in whole numbers is below *units*."""
         return max(0.0, units * self.unit * (1 - self.rounding))
 

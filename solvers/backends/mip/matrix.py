@@ -141,6 +141,24 @@ def minimise(
     return MatrixAnswer(infeasible=False, values=values, bound=float(bound) if isfinite(bound) else -INF)
 
 
+def priced(objective: Floats, box: tuple[Floats, Floats], rows: MatrixRows, *, iterations: int) -> Floats | None:
+    """Return [rows] the duals of a minimum over a *box* under *rows*; None if so many iterations do not solve it."""
+    highs = silent_highs()
+    for option, value in {"threads": 1, "solver": "simplex", "simplex_iteration_limit": iterations}.items():
+        highs.setOptionValue(option, value)
+    lp = _rowwise(len(objective), rows)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = objective, *box
+    pass_model(highs, lp)
+    enter_run()
+    try:
+        highs.run()
+    finally:
+        leave_run()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.array(highs.getSolution().row_dual, np.float64)
+
+
 def run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
     """Run on another thread; return False if it did not stop and was left running."""
     interrupt = Event()

@@ -18,10 +18,11 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import CutModule
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import WholeSample
 from mtpp_dsl.solvers.schedule.decomposition.beside import Sides
-from mtpp_dsl.solvers.schedule.decomposition.module_answers import EqualModules, heads, path_bounds, tails
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import EqualModules, Pair, heads, path_bounds, tails
+from mtpp_dsl.solvers.schedule.decomposition.priced_windows import PricedBound, PricedModule
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import ChainPath, shortest
 from mtpp_dsl.solvers.schedule.decomposition.windowed_cuts import CutWeights, ModuleCuts, Neighbours
-from mtpp_dsl.solvers.schedule.modules.piece import real_times
+from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece, real_times
 
 __all__ = ["BesideBound", "HubCase", "least_larger"]
 
@@ -62,28 +63,38 @@ class BesideBound:
     Attributes:
         times: [entries, exits] per class: bounds on its time.
         cases: one for each device that the hub may be on.
+        priced: the bounds on times that rest on prices of windows.
+        of: [modules] the class of each.
     """
 
     def __init__(self, whole: WholeSample, modules: Sequence[CutModule], classes: EqualModules, sides: Sides) -> None:
         self._classes, self._sides = classes, sides
-        self._of = [member.of for member in classes.members]
+        self.of = [member.of for member in classes.members]
         self.times = [path_bounds(piece) for piece in classes.pieces]
         paths = [(heads(piece), tails(piece)) for piece in classes.pieces]
         self._cuts = [ModuleCuts(piece, *two) for piece, two in zip(classes.pieces, paths, strict=True)]
         hub = modules[sides.hub].exit if sides.hub >= 0 else -1
         self._near = [
             ModuleCuts(classes.pieces[c], *paths[c], _neighbours(whole, members.nodes, sides, j, hub))
-            for j, (c, members) in enumerate(zip(self._of, classes.members, strict=True))
+            for j, (c, members) in enumerate(zip(self.of, classes.members, strict=True))
         ]
-        devices = classes.pieces[self._of[sides.hub]].exits if sides.hub >= 0 else (None,)
+        devices = classes.pieces[self.of[sides.hub]].exits if sides.hub >= 0 else (None,)
         work = real_times(whole.request.duration).sum(axis=0)
         self._fast = np.argsort(work, kind="stable")[:DEVICES].tolist()
         self.cases = [HubCase(d, self._fast[0], LOAD_ALONE[0]) for d in devices]
         self._questions = [
             (d, weights) for weights in (ON_PORTS if whole.instance.exclusive else LOAD_ALONE) for d in self._fast
         ]
-        self._timed = set[tuple[int, int, int]]()
+        self._timed = set[Pair]()
+        self._windowed: dict[int, PricedModule] = {}
+        self._asked = set[Pair]()
+        self.priced: dict[Pair, PricedBound] = {}
         self._known: dict[tuple[object, ...], list[tuple[float, float]]] = {}
+
+    @property
+    def pieces(self) -> Sequence[ModulePiece]:
+        """A module of each class."""
+        return self._classes.pieces
 
     @property
     def fastest(self) -> int:
@@ -97,10 +108,10 @@ class BesideBound:
 
     def path(self, hub: int | None) -> ChainPath:
         """Return the path of least time with the hub on a device."""
-        tables = [self.times[c] for c in self._of]
+        tables = [self.times[c] for c in self.of]
         if hub is not None:
             at = self._sides.hub
-            here = np.array(self._classes.pieces[self._of[at]].exits) == hub
+            here = np.array(self._classes.pieces[self.of[at]].exits) == hub
             tables[at] = np.where(here, tables[at], np.inf)
         return shortest(tables)
 
@@ -117,21 +128,64 @@ class BesideBound:
             fresh = True
             while fresh and not over():
                 states = self.path(case.hub).states
-                pairs = [(c, states[j], states[j + 1]) for j, c in enumerate(self._of)]
+                pairs = [(c, states[j], states[j + 1]) for j, c in enumerate(self.of)]
                 fresh = sum(self._time(*pair, np.inf) for pair in pairs if not over()) > 0
             case.bound = max(case.bound, self.path(case.hub).length)
 
     def time_modules(self, limit: float, over: Callable[[], bool]) -> None:
         """Bound by cuts the time of every class for those devices of its ends that a path below *limit* may have."""
         for c in range(len(self._cuts)):
-            path = shortest([self.times[other] for other in self._of])
-            ways = np.min([path.slack(j) for j, other in enumerate(self._of) if other == c], axis=0)
+            path = shortest([self.times[other] for other in self.of])
+            ways = np.min([path.slack(j) for j, other in enumerate(self.of) if other == c], axis=0)
             for a, b in np.argwhere(ways + self.times[c] < limit).tolist():
                 if over():
                     return
                 self._time(c, a, b, limit - float(ways[a, b]))
         for case in self.cases:
             case.bound = max(case.bound, self.path(case.hub).length)
+
+    def price(self, limit: float, over: Callable[[], bool]) -> bool:
+        """Bound by prices of windows the times of modules on the best path of the case of the least bound.
+
+        Goes on until all of it is bounded so; returns whether any time was raised.
+        """
+        raised = False
+        while not over():
+            case = min(self.cases, key=lambda one: one.bound)
+            pair = self._next(case, limit) if case.bound < limit else None
+            if pair is None:
+                break
+            raised |= self._price(pair, limit, self.path(case.hub))
+            for each in self.cases:
+                each.bound = max(each.bound, self.path(each.hub).length)
+        if raised:
+            for case in self.cases:
+                case.asked = 0
+        return raised
+
+    def _next(self, case: HubCase, limit: float) -> Pair | None:
+        """Return the largest module on the best path of a case that was not asked about, with its ends; or None."""
+        states = self.path(case.hub).states
+        pairs = [(c, states[j], states[j + 1]) for j, c in enumerate(self.of)]
+        fresh = [pair for pair in pairs if pair not in self._asked and limit < np.inf]
+        return max(fresh, key=lambda pair: self._classes.pieces[pair[0]].size, default=None)
+
+    def _price(self, pair: Pair, limit: float, path: ChainPath) -> bool:
+        """Bound the time of a module by prices of windows; return whether that raised it."""
+        self._asked.add(pair)
+        c, a, b = pair
+        piece = self._classes.pieces[c]
+        if piece.size <= 1 + piece.entry + piece.exit:
+            return False
+        windowed = self._windowed.setdefault(c, PricedModule(piece))
+        enough = limit - min(float(path.slack(j)[a, b]) for j, other in enumerate(self.of) if other == c)
+        known = float(self.times[c][a, b])
+        bound = windowed.least_time(a, b, known, enough) if windowed.suits and known < enough else None
+        if bound is None:
+            return False
+        self.priced[pair] = bound
+        self.times[c][a, b] = bound.time
+        return True
 
     def _time(self, c: int, a: int, b: int, enough: float) -> bool:
         """Bound a time unless that was done before; return whether it was not. More than *enough* is not needed."""
@@ -148,7 +202,7 @@ class BesideBound:
             if case.asked == len(self._questions) or case.bound >= limit():
                 return
             d, weights = self._questions[case.asked]
-            tables = [self._table(j, d, weights, case.hub, over) for j in range(len(self._of))]
+            tables = [self._table(j, d, weights, case.hub, over) for j in range(len(self.of))]
             if over():
                 return
             case.asked += 1
@@ -159,7 +213,7 @@ class BesideBound:
 
     def _table(self, j: int, d: int, weights: CutWeights, hub: int | None, over: Callable[[], bool]) -> Floats:
         """Return [entries, exits, options, 2] pairs of a time and a weighted sum of module *j*."""
-        piece = self._classes.pieces[self._of[j]]
+        piece = self._classes.pieces[self.of[j]]
         rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
         for at in np.ndindex(len(piece.entries), len(piece.exits)):
             if (j != self._sides.hub or piece.exits[at[1]] == hub) and not over():
@@ -173,9 +227,9 @@ class BesideBound:
         self, j: int, at: tuple[int, int], d: int, weights: CutWeights, hub: int | None
     ) -> list[tuple[float, float]]:
         near = self._sides.of[j]
-        key = (j if near.nodes else (self._of[j],), at, d, weights, hub if near.far else None)
+        known = float(self.times[self.of[j]][at])
+        key = (j if near.nodes else (self.of[j],), at, d, weights, hub if near.far else None, known)
         if key not in self._known:
-            known = float(self.times[self._of[j]][at])
             self._known[key] = self._near[j].options(*at, d, weights, known, hub)
         return self._known[key]
 

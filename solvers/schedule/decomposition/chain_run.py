@@ -18,6 +18,7 @@ from mtpp_dsl.solvers.schedule.decomposition.beside import Sides, beside
 from mtpp_dsl.solvers.schedule.decomposition.beside_bound import BesideBound
 from mtpp_dsl.solvers.schedule.decomposition.chain_starts import ChainStarts
 from mtpp_dsl.solvers.schedule.decomposition.decomposition import FEW_TRIES, DecompositionRun, SolvedParts
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import Pair
 from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
 from mtpp_dsl.solvers.schedule.modules.piece import piece_of
 
@@ -27,6 +28,8 @@ SIZES = (120, 240, 480, 960)
 """Nodes between two anchors, at most: of the first so many CP-SAT often solves, of the last not."""
 CHECKED, CHECKED_UNIT = 1e-9, 2.0**-36
 """Relative: a bound is so much lower that the check, whose times are of so small units of it, proves all of it."""
+PRICED_UNITS = 4
+"""For each node and edge of a module: so many units lower are heads, tails and limits of its windows for the check."""
 FAR = 0.5
 """Of the bound that is known: paths of the published transformer are 1.3 times as long, those of randomly wired modules
 (2,000 nodes) a fifth."""
@@ -112,8 +115,21 @@ class ChainRun(DecompositionRun):
         self._start(bound, sides)
         bound.time_modules(self._known(), over)
         self._report_cuts(bound)
-        self._raise(bound, cuts)
+        self._price(bound, cuts)
         return bound
+
+    def _price(self, bound: BesideBound, limits: Limits, settling: Settling | None = None) -> None:
+        """Bound modules by prices of windows, and ask for better weighted means, until neither is of use."""
+
+        def over() -> bool:
+            return self._progress.ended(limits) is not None
+
+        while True:
+            raised = bound.price(self._known(), over)
+            self._report_cuts(bound, settling)
+            self._raise(bound, limits, settling)
+            if not raised or over():
+                break
 
     def _far(self, bound: BesideBound) -> bool:
         """Return whether paths along the chain are so short, beside the bound that is known, that cuts are no use."""
@@ -151,8 +167,9 @@ class ChainRun(DecompositionRun):
         if settling is not None and settling.trusted:
             self._prove(int(units), by_cuts(self._parts, settling), trusted=True)
             return
-        n = self._problem.graph.n
-        cost = self._whole.scale.cost(int(units)) * (1 - CHECKED - 2 * n * CHECKED_UNIT)
+        graph, ends = self._problem.graph, len(bound.of)
+        rounded = 2 * graph.n + (PRICED_UNITS * (graph.n + graph.m + ends) if bound.priced else 0)
+        cost = self._whole.scale.cost(int(units)) * (1 - 2 * CHECKED - rounded * CHECKED_UNIT)
         detail = f"{by_cuts(self._parts, None)}; {self._whole.scale}"
         certificate = self._certificate(bound, cost)
         self._incumbent.prove(Bound(cost, self._name, "checked", "mtpp", detail, certificate))
@@ -174,8 +191,29 @@ class ChainRun(DecompositionRun):
                     [None if case.hub is None else devices[case.hub], devices[case.device], *case.weights]
                     for case in bound.cases
                 ],
+                "prices": [self._prices(bound, pair, target) for pair in bound.priced],
             },
         )
+
+    def _prices(self, bound: BesideBound, pair: Pair, target: float) -> list[object]:
+        """Return how prices bound the time of a class of modules, for a check: times are lower by what it rounds."""
+        (c, a, b), priced = pair, bound.priced[pair]
+        piece, devices = bound.pieces[c], [device.name for device in self._problem.devices]
+        rounding = CHECKED_UNIT * target * PRICED_UNITS * (piece.size + len(piece.edges))
+
+        def lower(units: float) -> float:
+            return max(0.0, self._whole.scale.cost(units) * (1 - CHECKED) - rounding)
+
+        return [
+            [j for j, other in enumerate(bound.of) if other == c],
+            devices[piece.entries[a]] if piece.entry else None,
+            devices[piece.exits[b]] if piece.exit else None,
+            lower(priced.limit),
+            [
+                [[w.kind, devices[w.device], lower(w.head), lower(w.tail), w.price] for w in one]
+                for one in priced.rounds
+            ],
+        ]
 
 
 def by_cuts(parts: SolvedParts, settling: Settling | None) -> str:

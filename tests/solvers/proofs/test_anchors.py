@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.core.constraints import ExclusiveLinks
+from mtpp_dsl.core.constraints import ExclusiveLinks, Pin
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.devices import Device, Links
@@ -18,7 +18,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.modules import ChainRelaxation
 from mtpp_dsl.solvers.proofs.anchors import AnchorsProof
 from tests.amount import part
-from tests.makespans import best_of, hubbed, makespan_problem
+from tests.makespans import attention, best_of, hubbed, makespan_problem
 from tests.oracle import optimum
 
 WEIGHTS = ((1, 0, 0), (100, 4, 0), (100, 0, 9), (50, 50, 50), (0, 1, 0), (0, 0, 1), (3, 2, 1))
@@ -64,7 +64,23 @@ def some_certificate(problem: Problem, seed: int) -> dict[str, Any]:
         "beside": beside,
         "hub": None if hub is None else names[hub],
         "means": means,
+        "prices": [some_prices(problem, j, len(anchors), rng) for j in range(len(anchors) + 1)],
     }
+
+
+def some_prices(problem: Problem, j: int, last: int, rng: random.Random) -> list[Any]:
+    """Return any windows of any prices for a module, of schedules below any limit."""
+    names, exclusive = [device.name for device in problem.devices], any(problem.of(ExclusiveLinks))
+    longest = float(np.where(np.isfinite(problem.time), problem.time, 0.0).max(axis=1).sum())
+
+    def window() -> list[Any]:
+        head, tail = (rng.choice([0.0, rng.random() * longest]) * rng.random() for _ in "ht")
+        kind = rng.choice([0, 0, 1, 2]) if exclusive else 0
+        return [kind, rng.choice(names), head, tail, rng.choice([0, 1, 7, 1000])]
+
+    rounds = [[window() for _ in range(rng.randint(1, 4))] for _ in range(rng.randint(0, 3))]
+    ends = None if j == 0 else rng.choice(names), None if j == last else rng.choice(names)
+    return [[j], *ends, longest * rng.choice([0.1, 0.5, 1.0, 3.0]), rounds]
 
 
 def below(problem: Problem, v: int) -> set[int]:
@@ -107,6 +123,19 @@ def test_it_proves_what_the_method_says(seed: int) -> None:
     assert not any(proved(problem, data, best * more) for more in (1 + 1e-9, 1.01, 1.5))
 
 
+@pytest.mark.parametrize("seed", range(part(6, 2)))
+def test_prices_are_proved_again(seed: int) -> None:
+    """Where heads share a device and its ports, a bound that prices have raised is proved with them alone."""
+    problem = attention(seed, 2, 3, 2 + seed % 2, exclusive=True)
+    bound = ChainRelaxation(largest=8, cuts_alone=True).solve(problem, Limits(), Progress()).bound
+    assert bound is not None
+    assert bound.certificate is not None
+    data = dict(bound.certificate.data)
+    assert data["prices"]
+    assert proved(problem, data, bound.cost)
+    assert not proved(problem, {**data, "prices": []}, bound.cost)
+
+
 def test_branches_that_cannot_be_sent_away_are_proved() -> None:
     """A longest path is half of it: cuts know that one device runs all four branches, as transfers take too long."""
     edges = [*((0, v) for v in range(1, 5)), *((v, 5) for v in range(1, 5))]
@@ -138,6 +167,19 @@ CHAIN: dict[str, Any] = {"anchors": ["v1"], "beside": [[], []], "hub": None, "me
         ({"means": [[None, "d0", 0, 0, 0]]}, "weights are whole numbers"),
         ({"means": [[None, "d0", -1, 2, 0]]}, "weights are whole numbers"),
         ({"means": []}, "may be shorter"),
+        ({"prices": {}}, "prices is not a list"),
+        ({"prices": [[[0], None, "d0", 1.0]]}, "prices is not a list"),
+        ({"prices": [[[2], None, "d0", 1.0, []]]}, "are not modules"),
+        ({"prices": [[[0], None, "d9", 1.0, []]]}, "are not two devices"),
+        ({"prices": [[[0], "d0", "d0", 1.0, []]]}, "for other ends"),
+        ({"prices": [[[1], "d0", "d0", 1.0, []]]}, "for other ends"),
+        ({"prices": [[[0], None, "d0", -1.0, []]]}, "is no time"),
+        ({"prices": [[[0], None, "d0", 1.0, [3]]]}, "have no list of rounds"),
+        ({"prices": [[[0], None, "d0", 1.0, [[[0, "d0", 0.0, 0.0]]]]]}, "is no window"),
+        ({"prices": [[[0], None, "d0", 1.0, [[[3, "d0", 0.0, 0.0, 1]]]]]}, "a window of no device"),
+        ({"prices": [[[0], None, "d0", 1.0, [[[0, "d0", 0.0, 0.0, -1]]]]]}, "a price is a whole number"),
+        ({"prices": [[[0], None, "d0", 1.0, [[[0, "d0", 0.0, 0.0, 1 << 17]] * 2]]]}, "add up to more"),
+        ({"prices": [[[0], None, "d0", 1.0, [[]] * 21]]}, "too many windows"),
     ],
 )
 def test_what_is_no_certificate_is_refused(change: dict[str, Any], why: str) -> None:
@@ -151,3 +193,22 @@ def test_ports_count_on_exclusive_links_alone() -> None:
     problem = hubbed(1).with_constraints([])
     with pytest.raises(Refused, match="without exclusive links"):
         AnchorsProof().prove(problem, {**CHAIN, "means": [[None, "d0", 1, 1, 0]], "target": 1e-3}, Limits())
+    prices = [[[0], None, "d0", 1.0, [[[1, "d0", 0.0, 0.0, 1]]]]]
+    with pytest.raises(Refused, match="without exclusive links"):
+        AnchorsProof().prove(problem, {**CHAIN, "prices": prices, "target": 1e-3}, Limits())
+
+
+def test_prices_of_windows_prove_what_no_device_proves_by_itself() -> None:
+    """Eight branches between two ends on d0, which transfers of 1 reach one by one: 5.5 by d0 and its port."""
+    edges = [*((0, v) for v in range(1, 9)), *((v, 9) for v in range(1, 9))]
+    times = {"d0": [1.0] * 10, "d1": [1.0] * 10}
+    graph = Graph.create([f"v{v}" for v in range(10)], edges, output=1.0, times=times)
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    rules = [ExclusiveLinks(), Pin(nodes=(0, 9), devices=(0,))]
+    problem = Problem.create(graph, [Device("d0"), Device("d1")], links, Objective("makespan"), rules)
+    data = {"anchors": ["v0", "v9"], "beside": [[], [], []], "hub": None, "means": [[None, "d0", 1, 0, 0]]}
+    windows = [[0, "d0", 0.0, 0.0, 1], [1, "d0", 0.0, 2.0 * (1 - 1e-9), 1]]
+    priced = {**data, "prices": [[[1], "d0", "d0", 5.5, [windows]]]}
+    assert not proved(problem, data, 6.6)
+    assert proved(problem, priced, 6.5 * (1 - 1e-8))
+    assert not proved(problem, priced, 6.5 * (1 + 1e-8))

@@ -36,7 +36,7 @@ from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling, shor
 from mtpp_dsl.solvers.schedule.modules.canonical import canonical
 from mtpp_dsl.solvers.schedule.modules.piece import ModulePiece, piece_of
 from tests.amount import part
-from tests.makespans import best_of, hubbed, makespan_problem
+from tests.makespans import attention, best_of, hubbed, makespan_problem
 
 MAKESPAN = Objective("makespan")
 
@@ -505,32 +505,6 @@ def test_memory_between_modules_leaves_a_bound() -> None:
     check_result(problem, result)
     assert result.bound is not None
     assert result.bound.cost <= whole.cost * (1 + 1e-9)
-
-
-def attention(seed: int, layers: int, heads: int, k: int, *, exclusive: bool) -> Problem:
-    """Return an encoder whose output every layer of a decoder reads: the latter has no inner cut node."""
-    random = np.random.default_rng(seed)
-    names, edges = ["x"], []
-
-    def block(entry: int, memory: int | None) -> int:
-        first = len(names)
-        for h in range(heads):
-            q, kv, mix = first + 3 * h, first + 3 * h + 1, first + 3 * h + 2
-            edges.extend([(entry, q), (entry if memory is None else memory, kv), (q, mix), (kv, mix)])
-            edges.append((mix, first + 3 * heads))
-        edges.append((entry, first + 3 * heads))
-        names.extend(f"v{v}" for v in range(first, first + 3 * heads + 1))
-        return first + 3 * heads
-
-    encoded = at = block(0, None)
-    for _ in range(layers):
-        at = block(at, encoded)
-    n = len(names)
-    times = random.integers(2, 6, (n, k)) * np.array([1.0, 1.3, 2.0])[:k]
-    graph = Graph.create(names, edges, output=random.integers(1, 4, n), times={f"d{d}": times[:, d] for d in range(k)})
-    links = Links(np.ones((k, k)), np.zeros((k, k)))
-    rules = [ExclusiveLinks()] if exclusive else []
-    return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, MAKESPAN, rules)
 
 
 @pytest.mark.parametrize("exclusive", [False, True])
