@@ -46,7 +46,7 @@ def batch_rows(problem: Problem, target: float, *, ordered: bool = False) -> Row
         Refused: it is about something else, or there are too many rows.
     """
     chunks = DividedChunks(problem, target)
-    head, tail = (earliest(problem, chunks.time, chunks.home, forth, Limits()) for forth in (True, False))
+    head, tail = (earliest(problem, chunks.device_time, chunks.home, forth, Limits()) for forth in (True, False))
     _add_memory(chunks)
     _add_windows(chunks, head, tail, MAX_ORDERED if ordered else MAX_MEMBERS)
     if ordered:
@@ -55,8 +55,10 @@ def batch_rows(problem: Problem, target: float, *, ordered: bool = False) -> Row
 
 
 def _add_memory(chunks: DividedChunks) -> None:
-    batching = chunks.problem.batching
-    for d, limit in enumerate(memory_limits(chunks.problem).tolist()):
+    """Add that what devices of a kind hold is no more than the memory of all of them."""
+    batching, rooms = chunks.problem.batching, memory_limits(chunks.problem)
+    for d, kind in enumerate(chunks.kinds):
+        limit = float(rooms[kind].sum())
         if 0 < limit < inf:
             units = Units(limit * (1 + ROUNDING))
             needs = []
@@ -64,23 +66,26 @@ def _add_memory(chunks: DividedChunks) -> None:
                 fixed, each = (float(part[members].sum()) for part in (batching.weights, batching.share))
                 for way, part in chunks.divided[g]:
                     if way[d]:
-                        needs.append((units.used((fixed + each * way[d]) * (1 - ROUNDING)), part))
+                        held = fixed * len(way[d]) + each * sum(way[d])
+                        needs.append((units.used(held * (1 - ROUNDING)), part))
             chunks.rows.add(f"memory of {d}", needs, units.limit)
 
 
 def _add_windows(chunks: DividedChunks, head: Floats, tail: Floats, members_in_all: float) -> None:
-    """Add what each device runs between heads and tails, both [n, k]."""
+    """Add what devices of each kind run between heads and tails, both [n, k]."""
     rows, units = chunks.rows, chunks.units
-    for d in range(chunks.problem.k):
+    for d, kind in enumerate(chunks.kinds):
         work = [chunks.work(v, d) for v in range(len(head))]
-        for (h, t), members in _members(head[:, d], tail[:, d], members_in_all / chunks.problem.k):
+        first, last = (side[:, kind].min(axis=1) for side in (head, tail))
+        for (h, t), members in _members(first, last, members_in_all / len(chunks.kinds)):
             off = units.used(h * (1 - ROUNDING)) + units.used(t * (1 - ROUNDING))
             parts = [(1, work[v]) for v in members if work[v]]
             if off > units.limit:
                 for v in members:
                     rows.add(f"no batch of {v} on {d}", [(1, part) for way, part in chunks.ways_of(v) if way[d]], 0)
             elif parts:
-                rows.add(f"between {h!r} and {t!r} on {d}", parts, units.limit - off, costs=units.limit - off)
+                between = len(kind) * (units.limit - off)
+                rows.add(f"between {h!r} and {t!r} on {d}", parts, between, costs=between)
 
 
 def _members(head: Floats, tail: Floats, in_all: float) -> Iterator[tuple[tuple[float, float], Ints]]:

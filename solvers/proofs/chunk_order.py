@@ -66,13 +66,15 @@ def add_chunk_order(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
 
 def _close(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
     """Add that chunks are divided in no way with a batch that takes too long between head and tail."""
-    devices = range(chunks.problem.k)
     for v in range(chunks.problem.graph.n):
-        beside = [sum(chunks.units.used(float(side[v, d]) * (1 - ROUNDING)) for side in (head, tail)) for d in devices]
+        beside = [
+            sum(chunks.units.used(float(side[v, kind].min()) * (1 - ROUNDING)) for side in (head, tail))
+            for kind in chunks.kinds
+        ]
         closed = [
             (1, part)
             for way, part in chunks.ways_of(v)
-            if any(beside[d] + chunks.takes(v, d, p) > chunks.units.limit for d, p in enumerate(way) if p)
+            if any(beside[d] + chunks.takes(v, d, p) > chunks.units.limit for d, parts in enumerate(way) for p in parts)
         ]
         if closed:
             chunks.rows.add(f"batches of {v} that are too long", closed, 0)
@@ -96,7 +98,7 @@ class _ChunkOrder:
         for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
             self._along(u, v, self._transfers(e, u, v) if sent and chunks.home[u] != chunks.home[v] else [])
         room = min(MAX_NUMBERS, MAX_SIZE - self._rows.size)
-        for first, last, nodes in _between(graph, room // (chunks.count * chunks.problem.k)):
+        for first, last, nodes in _between(graph, room // (chunks.count * len(chunks.kinds))):
             try:
                 self._work_between(first, last, nodes)
             except Refused:  # there are as many numbers as rows may have
@@ -106,23 +108,16 @@ class _ChunkOrder:
         """Add the order of the chunks of each node, and what it takes from their starts to their ends."""
         chunks, rows, limit = self._chunks, self._rows, self._limit
         for v, (starts, ends) in enumerate(zip(self._start, self._end, strict=True)):
-            ways = chunks.ways_of(v)
-            each = [[chunks.takes(v, d, p) if p else 0 for d, p in enumerate(way)] for way, _ in ways]
-            used = [
-                [t for t, p in zip(takes, way, strict=True) if p] for takes, (way, _) in zip(each, ways, strict=True)
-            ]
+            each = [(chunks.batches(v, way), part) for way, part in chunks.ways_of(v)]
             shortest = chunks.at_least(
-                f"shortest batch of {v}", [(min(takes), part) for takes, (_, part) in zip(used, ways, strict=True)]
+                f"shortest batch of {v}", [(min(takes for _, takes in batches), part) for batches, part in each]
             )
             for j, (start, end) in enumerate(zip(starts, ends, strict=True)):
                 rows.add(f"chunk {j + 1} of {v} runs", [(1, start), (1, shortest), (-1, end)], 0)
                 if j:
                     rows.add(f"chunk {j + 1} of {v} starts after {j}", [(1, starts[j - 1]), (-1, start)], 0)
                     rows.add(f"chunk {j + 1} of {v} ends after {j}", [(1, ends[j - 1]), (-1, end)], 0)
-            takes_all = [
-                (sum(p * t for p, t in zip(way, takes, strict=True)), part)
-                for takes, (way, part) in zip(each, ways, strict=True)
-            ]
+            takes_all = [(sum(p * takes for p, takes in batches), part) for batches, part in each]
             both = [*((1, start) for start in starts), *((-1, end) for end in ends)]
             rows.add(f"all chunks of {v} run", [*takes_all, *both], 0)
             rows.add(f"the last chunk of {v} ends", [(1, ends[-1])], limit, costs=limit)
@@ -130,31 +125,33 @@ class _ChunkOrder:
     @property
     def _numbers_sent(self) -> int:
         """How many numbers the rows about the transfers of one edge have, at most."""
-        k = self._chunks.problem.k
+        k = len(self._chunks.kinds)
         most = max(map(len, self._chunks.divided.values()), default=0)
         return k * (4 * (k + most) + k)
 
     def _along(self, u: int, v: int, transfers: Sequence[tuple[int, Sum]]) -> None:
         """Add that each chunk of a node starts after that of its producer has ended, and all have arrived."""
         rows = self._rows
-        for end, start in zip(self._end[u], self._start[v], strict=True):
-            rows.add(f"chunks of {u} before {v}", [(1, end), (-1, start)], 0)
+        for j, (end, start) in enumerate(zip(self._end[u], self._start[v], strict=True)):
+            rows.add(f"chunk {j + 1} of {u} before {v}", [(1, end), (-1, start)], 0)
         if transfers:
             waits = [*((1, end) for end in self._end[u]), *((-1, start) for start in self._start[v])]
             rows.add(f"all chunks of {u} before {v}", [*waits, *transfers], 0)
 
     def _transfers(self, e: int, u: int, v: int) -> list[tuple[int, Sum]]:
         """Return what the transfers of the chunks of an edge take, one by one, as a sum."""
-        chunks, rows, k = self._chunks, self._rows, self._chunks.problem.k
-        carries = transfers_of_one_chunk(chunks.problem, e)
+        chunks, rows, kinds = self._chunks, self._rows, self._chunks.kinds
+        k = len(kinds)
+        one = transfers_of_one_chunk(chunks.problem, e)
+        carries = np.array([[one[np.ix_(there, here)].min() for here in kinds] for there in kinds])
         ways: list[list[Sum]] = [
             [{rows.variable(f"chunks of edge {e} from {d} to {f}", chunks.count): 1} for f in range(k)]
             for d in range(k)
         ]
         late = []
         for d in range(k):
-            out = [(-way[d], part) for way, part in chunks.ways_of(u) if way[d]]
-            into = [(-way[d], part) for way, part in chunks.ways_of(v) if way[d]]
+            out = [(-sum(way[d]), part) for way, part in chunks.ways_of(u) if way[d]]
+            into = [(-sum(way[d]), part) for way, part in chunks.ways_of(v) if way[d]]
             rows.equal(f"edge {e} from {d}", [*((1, way) for way in ways[d]), *out], 0)
             rows.equal(f"edge {e} to {d}", [*((1, ways[f][d]) for f in range(k)), *into], 0)
             for f in range(k):
@@ -167,17 +164,18 @@ class _ChunkOrder:
     def _work_between(self, first: int | None, last: int | None, nodes: Ints) -> None:
         """Add that work on nodes between two others lies between them; None: the beginning, the end."""
         chunks, rows, limit = self._chunks, self._rows, self._limit
-        for d in range(chunks.problem.k):
+        for d, kind in enumerate(chunks.kinds):
+            many = len(kind)
             for a, b, q in self._places(first, last):
                 work = [(1, part) for v in nodes.tolist() if (part := chunks.work(v, d, q))]
                 if not work:
                     continue
-                after = [] if first is None else [(1, self._end[first][a - 1])]
+                after = [] if first is None else [(many, self._end[first][a - 1])]
                 name = f"work between {a} of {first} and {b} of {last} on {d}"
                 if last is None:
-                    rows.add(name, [*work, *after], limit, costs=limit)
+                    rows.add(name, [*work, *after], many * limit, costs=many * limit)
                 else:
-                    rows.add(name, [*work, *after, (-1, self._start[last][b - 1])], 0)
+                    rows.add(name, [*work, *after, (-many, self._start[last][b - 1])], 0)
 
     def _places(self, first: int | None, last: int | None) -> Iterator[tuple[int, int, int]]:
         """Yield places a of an end and b of a start, and how many chunks put a batch between these.

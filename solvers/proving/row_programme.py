@@ -84,12 +84,18 @@ class RowProgramme:
             return self._solution()
         return None
 
-    def root(self, seconds: float) -> BoxBound | None:
+    def root(self, seconds: float, *, loose: bool = False) -> BoxBound | None:
         """Return what is known of all boxes together, by interior points; None if that took too long.
 
         In large programmes this takes a tenth of what the simplex method does. The solution is no vertex.
+
+        Args:
+            seconds: until it has to end.
+            loose: whether variables other than 0 and 1 may be twice as large: those that are no more than the target
+                then have values where the rows need more than all of it, and there are multipliers.
         """
         self._move({})
+        self._loosen(1 + loose)
         highs, status = self._highs, highspy.HighsModelStatus
         changed = {"solver": "ipm", "run_crossover": "off", "presolve": "on"}
         before = {option: highs.getOptionValue(option)[1] for option in changed}
@@ -100,9 +106,19 @@ class RowProgramme:
         self.solved += 1
         for option, value in before.items():
             highs.setOptionValue(option, value)
+        found = None
         if highs.getModelStatus() == status.kInfeasible:
-            return BoxBound(inf, None, None)
-        return self._solution() if highs.getModelStatus() == status.kOptimal else None
+            found = BoxBound(inf, None, None)
+        elif highs.getModelStatus() == status.kOptimal:
+            found = self._solution()
+        self._loosen(1)
+        return found
+
+    def _loosen(self, often: int) -> None:
+        """Let variables other than 0 and 1 be so many times their upper bounds."""
+        for variable, high in enumerate(self.rows.high):
+            if high > 1:
+                self._highs.changeColBounds(variable, self.rows.low[variable] / high, float(often))
 
     def _solution(self) -> BoxBound:
         """Return what HiGHS has found."""
