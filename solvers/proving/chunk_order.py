@@ -7,18 +7,21 @@ least is a linear programme; that share of the target is a bound. Its multiplier
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
-from mtpp_dsl.core.plans.result import Bound, Result, Termination
+from mtpp_dsl.core.plans.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.proofs.leaves import ROUNDING, rows_below
-from mtpp_dsl.solvers.proving.leaf_search import find_leaves
+from mtpp_dsl.solvers.proofs.rows import Rows
+from mtpp_dsl.solvers.proving.leaf_search import find_leaves, leaf_again
 from mtpp_dsl.solvers.proving.row_programme import RowProgramme
 
 __all__ = ["chunk_order"]
@@ -39,41 +42,75 @@ def chunk_order(problem: Problem, name: str, limits: Limits, progress: Progress)
     Of a target the rows need a share; no schedule takes less than that. Rows of smaller targets close more, and so the
     next one is just above that.
     """
-    target, bound = progress.cost if progress.cost is not None else _serial(problem), None
-    while 0 < target < inf and not progress.stopped and limits.remaining > 0:
+    target = progress.cost if progress.cost is not None else _serial(problem)
+    bound: Bound | None = None
+    last = False
+    while not last and 0 < target < inf and not progress.stopped and limits.remaining > 0:
         before = limits.remaining
-        known = _bound(problem, name, target, limits)
-        if known is None or (bound is not None and known.cost <= bound.cost):
+        found = _needed(problem, target, limits)
+        if found is None or (bound is not None and found.cost <= bound.cost):
             break
-        gain = inf if bound is None else known.cost / bound.cost - 1
-        bound = known
-        progress.report_bound(bound)
-        if gain <= NEAR or bound.cost * ABOVE >= target or before - limits.remaining > SLOW * limits.remaining:
-            break
-        target = bound.cost * ABOVE
+        known = _again(problem, name, found)
+        last = known is None or found.cost * ABOVE * (1 + NEAR) >= target
+        last = last or before - limits.remaining > SLOW * limits.remaining
+        known = known or (_anew(problem, name, found.cost, limits) if bound is None else None)
+        if known is not None:
+            bound = known
+            progress.report_bound(bound)
+        target = found.cost * ABOVE
     ended: Termination = "interrupted" if progress.stopped else "time_limit" if limits.remaining <= 0 else "complete"
     return progress.result(name, limits, ended, bound=bound)
 
 
-def _bound(problem: Problem, name: str, target: float, limits: Limits) -> Bound | None:
-    """Return what the rows of a target show, at most the target, with a certificate; None if they show nothing."""
+@dataclass(frozen=True)
+class _Needed:
+    """What rows of a target need at least, at most the target, and what shows it."""
+
+    cost: float
+    target: float
+    rows: Rows
+    multipliers: Floats | None
+
+
+def _needed(problem: Problem, target: float, limits: Limits) -> _Needed | None:
+    """Return what the rows of a target need; None if that is nothing, or took too long."""
     try:
         rows = rows_below(problem, target, ordered=True)
     except Refused:
         return None
     enter_run()
     try:
-        found = RowProgramme(rows).root(limits.remaining)
+        found = RowProgramme(rows).root(limits.remaining, loose=True)
     finally:
         leave_run()
     if found is None or found.cost <= 0:
         return None
+    return _Needed(target * min(found.cost, 1.0), target, rows, found.multipliers)
+
+
+def _again(problem: Problem, name: str, found: _Needed) -> Bound | None:
+    """Return the bound with a certificate by the multipliers that are known; None where they do not prove it."""
+    if found.multipliers is None:
+        return None
     for less in LESS:
-        below = target * min(found.cost, 1.0) * (1 - less)
-        certificate = find_leaves(problem, below, limits, whole=True)
+        below = found.cost * (1 - less)
+        certificate = leaf_again(problem, below, found.target, found.rows, found.multipliers)
         if certificate is not None:
-            return Bound(below * (1 - ROUNDING), name, "checked", "mtpp", WHY, certificate)
+            return _bound(name, below, certificate)
     return None
+
+
+def _anew(problem: Problem, name: str, cost: float, limits: Limits) -> Bound | None:
+    """Return the bound with a certificate by the linear programme of its own target; None without one."""
+    for less in LESS:
+        certificate = find_leaves(problem, cost * (1 - less), limits, whole=True)
+        if certificate is not None:
+            return _bound(name, cost * (1 - less), certificate)
+    return None
+
+
+def _bound(name: str, below: float, certificate: Certificate) -> Bound:
+    return Bound(below * (1 - ROUNDING), name, "checked", "mtpp", WHY, certificate)
 
 
 def _serial(problem: Problem) -> float:

@@ -16,11 +16,11 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.proofs.leaves import Leaf, refutes, rows_below
 from mtpp_dsl.solvers.proofs.packed import packed
-from mtpp_dsl.solvers.proofs.rows import Rows
+from mtpp_dsl.solvers.proofs.rows import Rows, Units
 from mtpp_dsl.solvers.proving.branch_choice import BranchChoice
 from mtpp_dsl.solvers.proving.row_programme import BoxBound, RowProgramme
 
-__all__ = ["find_leaves"]
+__all__ = ["find_leaves", "leaf_again"]
 
 DIGITS = (2, 3, 4, 5, 6, 8, 11, 17)
 """Multipliers are written with as few digits as prove enough."""
@@ -28,6 +28,8 @@ MAX_NUMBERS = 500_000
 """In all leaves."""
 MAX_PACKED = 1_000_000
 """Characters of a tree."""
+TIMES = 1 << 20
+"""Variables that may be so large are times in units."""
 LARGE = 10_000
 """Rows of more numbers go to interior points first."""
 NEAR = 1e-6
@@ -60,6 +62,34 @@ def find_leaves(problem: Problem, target: float, limits: Limits, *, whole: bool 
     finally:
         leave_run()
     return None if tree is None else _certificate(target, rows, tree, ordered=ordered)
+
+
+def leaf_again(problem: Problem, target: float, larger: float, rows: Rows, multipliers: Floats) -> Certificate | None:
+    """Return a certificate that no plan of a batch is below *target*, by multipliers of rows of a larger one.
+
+    Rows of the same name say the same. Those about times are counted in other units; None where they refute nothing at
+    this target.
+
+    Args:
+        problem: the throughput of a batch.
+        target: what all inputs take.
+        larger: another target.
+        rows: of that, with the order of chunks.
+        multipliers: of these rows.
+    """
+    fresh = rows_below(problem, target, ordered=True)
+    ratio = float(Units(target).size / Units(larger).size)
+    number = {row.name: i for i, row in enumerate(fresh.rows)}
+    moved = np.zeros(len(fresh.rows))
+    for i in np.flatnonzero(multipliers).tolist():
+        row = rows.rows[i]
+        if row.name in number:
+            timed = any(rows.high[variable] >= TIMES for variable, _ in row.terms)
+            moved[number[row.name]] = multipliers[i] * (ratio if timed else 1.0)
+    if not refutes(fresh, Leaf(0, {}, {int(row): float(moved[row]) for row in np.flatnonzero(moved)})):
+        return None
+    leaf = _leaf(fresh, {}, moved)
+    return None if leaf is None else _certificate(target, fresh, [leaf], ordered=True)
 
 
 def _certificate(target: float, rows: Rows, tree: list[Any], *, ordered: bool) -> Certificate | None:
@@ -100,7 +130,7 @@ class LeafSearch:
             whole: whether one leaf has to be enough.
         """
         if self._rows.size > LARGE:
-            leaf = self._root()
+            leaf = self._root(loose=whole)
             if leaf is not None or whole:
                 return None if leaf is None else [leaf]
         tree: list[Any] = []
@@ -128,10 +158,10 @@ class LeafSearch:
                 return None
         return tree
 
-    def _root(self) -> list[float] | None:
+    def _root(self, *, loose: bool) -> list[float] | None:
         """Return the leaf of all boxes together, if interior points refute them."""
         left = self._limits.remaining
-        bound = self.programme.root(left) if left > 0 else None
+        bound = self.programme.root(left, loose=loose) if left > 0 else None
         return None if bound is None else self._leaf({}, bound)
 
     def bound(self, fixed: Mapping[int, int], most: int | None = None) -> BoxBound | None:
