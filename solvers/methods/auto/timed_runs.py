@@ -11,6 +11,7 @@ from mtpp_dsl.core.contracts.protocols import Method, refusal
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.objective import Objective
 from mtpp_dsl.core.registry import FORMULATIONS, METHODS, built_in, load
+from mtpp_dsl.core.views.tasks import BatchInstance
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
@@ -19,6 +20,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     ALONE,
     EVOLVED,
     LISTS_SHARE,
+    MOVES_ALIKE,
     MOVES_SHORT,
     ONE_CORE,
     ORDER,
@@ -30,6 +32,7 @@ from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
+from mtpp_dsl.solvers.schedule.search.replica_starts import kinds_of
 
 ALONE_SHARE, ALONE_SECONDS = 0.3, 10.0
 """What the search has to itself before the programme, which needs a good plan, is beside it."""
@@ -87,7 +90,8 @@ class LatencyRun(AutoSteps):
         return self.model() if small or not self.searched else []
 
 
-QUICK = ("simple", "critical-path", "met", "greedy", "heft")
+BOUNDS = ("simple", "critical-path")
+QUICK = ("met", "greedy", "heft")
 QUICK_SHORT = ("heft", "simple", "critical-path", "greedy", "met")
 """The same where time is short: a good plan first."""
 LISTS = ("greedy", "heft")
@@ -115,19 +119,19 @@ class BatchRun(AutoSteps):
     """
 
     on_links = True
-    minor = frozenset({"single-device", *QUICK}) - {"heft"}
+    minor = frozenset({"single-device", *BOUNDS, *QUICK}) - {"heft"}
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         short = self.limits.remaining < SHORT
         self.first(load(METHODS, "single-device")())
-        for name in QUICK_SHORT if short else QUICK:
-            self.run(LaneTask(load(METHODS, name)(), LISTS_SHARE if name in LISTS else QUICK_SHARE, QUICK_SECONDS))
-            if short and name == QUICK_SHORT[0] and self.problem.graph.n > ONE_CORE.lns_nodes:
-                self.run(LaneTask(load(METHODS, "annealing")(), MOVES_SHORT))
-        self.evolve()
-        if min(ORDER[1], ORDER[0] * self.limits.remaining) >= ORDER_SECONDS * self.size:
-            self.run(LaneTask(load(METHODS, "chunk-order")(), *ORDER))
+        if self.alike and self.problem.graph.n > ONE_CORE.lns_nodes:
+            self.move_first()
+        else:
+            self.list_first(short=short)
+            self.evolve()
+            for task in self.ordered:
+                self.run(task)
         if self.small and not short:
             for method in self.whole:
                 self.run(LaneTask(method, *WHOLE_BATCH))
@@ -135,6 +139,35 @@ class BatchRun(AutoSteps):
             self.at_once(self.lanes(cores(self.limits), self.size * self.problem.k))
         self.insist()
         return self.answer()
+
+    def list_first(self, *, short: bool) -> None:
+        """Bound the batch by what costs next to nothing and make list schedules, a good one first if time is short."""
+        for name in QUICK_SHORT if short else (*BOUNDS, *QUICK):
+            self.run(LaneTask(load(METHODS, name)(), LISTS_SHARE if name in LISTS else QUICK_SHARE, QUICK_SECONDS))
+            if short and name == QUICK_SHORT[0] and self.problem.graph.n > ONE_CORE.lns_nodes:
+                self.run(LaneTask(load(METHODS, "annealing")(), MOVES_SHORT))
+
+    def move_first(self) -> None:
+        """Bound the batch by what costs next to nothing; anneal schedules, and bound them by the order of chunks."""
+        for name in BOUNDS:
+            self.run(LaneTask(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
+        first = [LaneTask(load(METHODS, "annealing")(), MOVES_ALIKE)]
+        if cores(self.limits) > 1:
+            self.at_once([lane for lane in (first, self.ordered) if lane])
+        else:
+            for task in [*first, *self.ordered]:
+                self.run(task)
+
+    @property
+    def ordered(self) -> list[LaneTask]:
+        """The bound by the order of chunks, where it is expected to have enough time."""
+        enough = min(ORDER[1], ORDER[0] * self.limits.remaining) >= ORDER_SECONDS * self.size
+        return [LaneTask(load(METHODS, "chunk-order")(), *ORDER)] if enough else []
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether chunks may run alike on groups of equal devices."""
+        return any(len(kind) > 1 for kind in kinds_of(BatchInstance.of(self.problem)))
 
     @property
     def size(self) -> int:

@@ -18,7 +18,9 @@ from mtpp_dsl.core.views.labelled_rows import LabelledRows, rows_of
 from mtpp_dsl.core.views.tasks import BatchInstance, ScheduleInstance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
+from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.search.batch_moves import BATCH_SEARCH, BatchMoves, BestBatch, most_draws
+from mtpp_dsl.solvers.schedule.search.replica_starts import replica_starts
 from mtpp_dsl.solvers.schedule.search.sample_moves import SAMPLE_DRAWS, SAMPLE_SEARCH, BestSample, SampleMoves
 from mtpp_dsl.solvers.schedule.search.sample_state import (
     SampleField,
@@ -278,6 +280,10 @@ TIMED_MOVES = 100
 BATCH_DRAWS = 24
 """Random numbers of one move, on average."""
 PATIENCE, STEPS = 10, 200
+LISTS_SHARE = 0.1
+"""Of the time, for list schedules where another one is known."""
+SAMPLE_PATIENCE = 4
+"""Rounds without a better plan after which the annealing of a schedule to start from ends."""
 
 
 def anneal_batches(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
@@ -294,7 +300,14 @@ def anneal_batches(problem: Problem, limits: Limits, progress: Progress, patienc
     incumbent = batch_incumbent("annealing", instance, limits, progress)
     field = batch_field_of(instance)
     incumbent.take_start()
-    for plan in batch_starts(instance, limits, progress):
+
+    def sample(one: Problem, until: Limits) -> Plan | None:
+        return anneal_sample(one, until, Aside(progress), SAMPLE_PATIENCE, STEPS).plan
+
+    for plan in replica_starts(instance, limits, sample) if incumbent.plan is None else ():
+        incumbent.take(plan)
+    lists = limits if incumbent.plan is None else limits.within(LISTS_SHARE * limits.remaining)
+    for plan in batch_starts(instance, lists, progress):
         incumbent.take(plan)
     _anneal(incumbent, instance, field, limits, progress, patience, moves)
     return result_of(incumbent)
