@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, product
 from math import floor, inf
 
 import numpy as np
@@ -120,6 +120,26 @@ def test_plans_of_many_chunks_keep_to_the_order(method: str, kinds: int | None) 
             used = sum(often * values[x] for x, often in row.terms)
             assert used <= row.most + len(row.terms), (seed, row.name)
     assert tried > 10
+
+
+def test_chunks_are_divided_over_kinds_in_every_way() -> None:
+    """Four chunks on nine equal devices and a slow one, which run no batch of three: 715 ways, of which nine differ."""
+    takes = {size: [float(size)] for size in (1, 2, 4)}
+    graph = Graph.create("a", [], batch_times={"p": takes, "q": {size: [9.0] for size in takes}})
+    devices = [Device(f"p{i}", "p") for i in range(4)] + [Device("q", "q")] + [Device(f"r{i}", "p") for i in range(5)]
+    links, sizes = Links(np.ones((10, 10)), np.zeros((10, 10))), BatchSizes(sizes=(1, 2, 4))
+    problem = Problem.create(graph, devices, links, Objective("throughput", batch=4), [sizes])
+    chunks = DividedChunks(problem, 9.0)
+    slow, fast = sorted(chunks.kinds, key=len)
+    assert (slow, fast) == ([4], [0, 1, 2, 3, 5, 6, 7, 8, 9])
+    every = set()
+    for where in product(range(10), repeat=4):
+        many = Counter(where)
+        if 3 not in many.values():
+            kinds = (tuple(sorted((many[d] for d in kind if many[d]), reverse=True)) for kind in chunks.kinds)
+            every.add(tuple(kinds))
+    assert sorted(way for way, _ in chunks.ways_of(0)) == sorted(every)
+    assert len(every) == 9
 
 
 def test_a_fast_chunk_overtakes_a_slow_one() -> None:
