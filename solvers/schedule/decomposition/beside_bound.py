@@ -10,7 +10,7 @@ that most nodes beside the chain read, the *hub*, is taken to be on one device a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,6 +32,8 @@ ON_PORTS = tuple(
 )
 """The weights that are tried on exclusive links, in turn."""
 LOAD_ALONE = (CutWeights(1, 0, 0),)
+SHORT = 0.95
+"""Of the bound: where a mean around a device is less, no other weights are tried for it."""
 DEVICES = 2
 """Of the fastest devices, around which cuts are made."""
 
@@ -45,6 +47,7 @@ class HubCase:
         bound: on the makespan, in units.
         device, weights: of the mean that it rests on.
         asked: how many questions were asked.
+        short: devices of which a mean was far below the bound.
     """
 
     hub: int | None
@@ -52,6 +55,7 @@ class HubCase:
     weights: CutWeights
     bound: float = 0.0
     asked: int = 0
+    short: set[int] = field(default_factory=set)
 
 
 class BesideBound:
@@ -202,11 +206,16 @@ class BesideBound:
             if case.asked == len(self._questions) or case.bound >= limit():
                 return
             d, weights = self._questions[case.asked]
+            if d in case.short:
+                case.asked += 1
+                continue
             tables = [self._table(j, d, weights, case.hub, over) for j in range(len(self.of))]
             if over():
                 return
             case.asked += 1
             path = least_larger([t[..., 0] for t in tables], [t[..., 1] / sum(weights) for t in tables])
+            if path[1] < SHORT * path[0]:
+                case.short.add(d)
             if max(path) > case.bound:
                 case.bound, case.device, case.weights = max(path), d, weights
                 changed()

@@ -33,7 +33,7 @@ PRICED_UNITS = 4
 FAR = 0.5
 """Of the bound that is known: paths of the published transformer are 1.3 times as long, those of randomly wired modules
 (2,000 nodes) a fifth."""
-CUT_SHARE, START_SHARE = 0.7, 0.3
+CUT_SHARE, START_SHARE = 0.7, 0.15
 """Of the time left: what cuts may take, with plans in which modules move as a whole, and these."""
 
 
@@ -112,9 +112,10 @@ class ChainRun(DecompositionRun):
         self._report_cuts(bound)
         if self._cuts_alone and self._far(bound):
             return bound
-        self._start(bound, sides)
         bound.time_modules(self._known(), over)
         self._report_cuts(bound)
+        self._raise(bound, cuts)
+        self._start(bound, sides)
         self._price(bound, cuts)
         return bound
 

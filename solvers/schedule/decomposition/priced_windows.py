@@ -26,10 +26,10 @@ PRICES = 1 << 16
 """What all prices of a round add up to, about."""
 ROUNDS = 6
 """Of prices, in each of which choices may be closed."""
-QUESTIONS = 6
+QUESTIONS = 8
 """About one module with given devices of its ends, at most."""
 FAR, NEAR = 2e-3, 3e-4
-"""Relative: how far above what is known the next limit is, after one that was refuted and after one that was not."""
+"""Relative: how far above what is known a limit is at first, and at least; twice as far after each that was refuted."""
 MARGIN = 1e-9
 """Relative: values are known so well."""
 MAX_TABLE = 1 << 12
@@ -93,15 +93,18 @@ class PricedModule:
             known: a bound on its time.
             enough: finite; what is more than that is not needed.
         """
-        best, limit = None, enough
+        best, limit, step = None, enough, FAR
         for _ in range(QUESTIONS):
             bound = self.below(entry, exit_, limit)
             if bound.time > known * (1 + MARGIN):
                 best, known = bound, bound.time
-            refuted, away = bound.time >= limit, limit / max(known, 1.0) - 1 - MARGIN
-            if known >= enough or not (refuted or away > NEAR):
+            if bound.time >= limit:
+                step *= 2
+            elif limit <= known * (1 + step) * (1 + MARGIN):
+                step /= 4
+            if known >= enough or step < NEAR:
                 break
-            limit = min(enough, known * (1 + (FAR if refuted or away > FAR else NEAR)))
+            limit = min(enough, known * (1 + step))
         return best
 
     def below(self, entry: int, exit_: int, limit: float) -> PricedBound:
