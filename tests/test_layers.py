@@ -160,7 +160,8 @@ SOLVERS = {
     "solvers.schedule.search": SEARCHES | {"solvers.schedule.list", "solvers.schedule.state"},
     "solvers.schedule.lns": SEARCHES,
     "solvers.schedule.decomposition": SEARCHES | {"solvers.schedule.list", "solvers.schedule.modules"},
-    "solvers.schedule.lifted": SEARCHES | {"solvers.schedule.decomposition"},
+    "solvers.schedule.lifted": SEARCHES
+    | {"solvers.schedule.decomposition", "solvers.schedule.modules", "solvers.schedule.search"},
     "solvers.schedule.splitting": SEARCHES
     | {"solvers.schedule.lns", "solvers.schedule.modules", "solvers.schedule.search"},
     "solvers.latency": SEARCHES,

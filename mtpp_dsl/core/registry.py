@@ -60,6 +60,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "milp-split": "mtpp_dsl.solvers.methods.modules:MilpSplit",
         "annealing": "mtpp_dsl.solvers.methods.annealing:Annealing",
         "series": "mtpp_dsl.solvers.methods.schedules:Series",
+        "transplant": "mtpp_dsl.solvers.methods.modules:Transplant",
         "lns": "mtpp_dsl.solvers.methods.schedules:Lns",
         "simple": "mtpp_dsl.solvers.methods.bounds:Simple",
         "anchor": "mtpp_dsl.solvers.methods.bounds:Anchor",

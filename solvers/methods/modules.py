@@ -139,6 +139,25 @@ class Lifted(Scoped, MethodBase):
         return LiftedRun(problem, limits, progress).result()
 
 
+class Transplant(Scoped, MethodBase):
+    """Method ``transplant``: modules of one graph are scheduled by themselves, and good orders put into all of them.
+
+    Starts from the plan that is given, or from a list schedule. See :mod:`mtpp_dsl.solvers.schedule.lifted.transplant`.
+    """
+
+    name = "transplant"
+    gives: Gives = "plan"
+    summary = "better orders of modules that a graph repeats, put into a plan one at a time"
+    scopes = (checking(ONE_SAMPLE),)
+
+    @rows_checked
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found."""
+        from mtpp_dsl.solvers.schedule.lifted.transplant import transplant
+
+        return transplant(problem, limits, progress)
+
+
 class MilpSplit(Scoped, MethodBase):
     """Method ``milp-split``: the graph in modules, which are solved one by one (ghannane2023, 3.3).
 

@@ -72,6 +72,8 @@ PART_NODES = 3_000
 CUTS_SHARE = 0.7
 """Of the time left, what cuts along a chain and plans that move whole modules may take, on exclusive links."""
 ANNEALING_SHARE = 0.4
+REPEATS_SHARE = 0.7
+"""Of the time left after annealing, what orders of modules that repeat may take before ``lns``."""
 FIRST_SHARE, FIRST_SECONDS = 0.2, 2.0
 """For a first annealing where modules by themselves are not expected to do better: in 5 s plans cost 7 %, 3 % and 9 %
 less (wired-slow-exclusive-n32-m3, -m10, moirai-inceptionv4-exclusive), in 20 s up to 1 % less."""
@@ -299,6 +301,7 @@ class ScheduleRun(AutoSteps):
         """Return lanes of tasks, at most *count*: searches and modules, then proofs, then further searches."""
         search = load(METHODS, "annealing")()
         improve = [load(METHODS, "lns")()] if self.by_modules and self.tabled else []
+        repeats = [load(METHODS, "transplant")()] if self.cut_along else []
         chain = [load(METHODS, "chain-relaxation")()]
         chain = chain if self.by_modules and not self.under_rows and self.chained else []
         parts, below = (load(METHODS, name)() for name in ("milp-split", "split-bound"))
@@ -311,8 +314,9 @@ class ScheduleRun(AutoSteps):
         if count == 1:
             first, *others = [*improve, search] if self.problem.graph.n <= LIFTED_NODES else [search, *improve]
             longest = [LaneTask(first, ONE_CORE.lns), *(LaneTask(method, ONE_CORE.lifted) for method in lifted)]
-            return [[*longest, *even_turns([*others, *([below, parts] if split else []), *chain, *model])]]
+            return [[*longest, *even_turns([*others, *repeats, *([below, parts] if split else []), *chain, *model])]]
         first = [LaneTask(search, ANNEALING_SHARE if improve else 1.0), *map(LaneTask, improve)]
+        first[1:1] = [LaneTask(method, REPEATS_SHARE) for method in repeats]
         if self.problem.graph.n > SERIES_NODES and self.in_series and not self.stacked:  # what was cut off by its share
             proofs = [*self.open([LaneTask(self.in_series[0], SERIES_RACE)]), *proofs]
             first = [*self.open([LaneTask(self.in_series[1], SERIES_RACE)]), *first]

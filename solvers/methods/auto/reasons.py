@@ -22,6 +22,7 @@ WHY: Mapping[str, str] = {
     "interval": "a bound in a moment",
     "latency": "one model of everything",
     "latency-search": "it finds plans by subgraphs and bounds them",
+    "transplant": "modules that have one graph lend each other good orders",
     "lifted": "a bound by modules in a row, and plans of them where they repeat",
     "lns": "it solves one part of the best plan after another",
     "m-sct": "a large graph keeps much of the schedule that a search begins with",

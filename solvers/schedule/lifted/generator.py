@@ -184,6 +184,7 @@ def anneal(
     best: TimedModule,
     least: float,
     reserved: ModuleReservations,
+    drive: float,
 ) -> float:
     """Anneal on from the devices and keys of *now*, write the best schedule to *best*, and return its length.
 
@@ -202,6 +203,7 @@ def anneal(
         best: written where it is shorter.
         least: the length of *best*; ``inf`` if there is none yet.
         reserved: room for the reserved times.
+        drive: how much the work of the busiest device counts beside the length; best is what is shortest all the same.
     """
     n, k = module.time.shape
     parts, longest = module.members.shape
@@ -212,6 +214,10 @@ def anneal(
         least = current
         best.device[:], best.key[:], best.start[:] = now.device, now.key, now.start
         best.end[:], best.sent[:] = now.end, now.sent
+    load = np.zeros(k)
+    for v in range(n):
+        load[now.device[v]] += module.time[v, now.device[v]]
+    current += drive * load.max()
     # One move a step, by its draws: what kind it is, two nodes or components, and how far and where.
     for step in range(len(draws)):
         temperature = hot * (cold / hot) ** ((first + step) / steps)
@@ -275,10 +281,14 @@ def anneal(
                 if u >= 0 and not fixed[u] and module.time[u, d] < np.inf:
                     now.device[u] = d
         # Accept by the rule of Metropolis: what is longer than the limit that the draw allows is cut short, and undone.
-        limit = current - temperature * np.log(draws[step, 5] + 1e-300)
+        load[:] = 0.0
+        for v in range(n):
+            load[now.device[v]] += module.time[v, now.device[v]]
+        driven = drive * load.max()
+        limit = current - driven - temperature * np.log(draws[step, 5] + 1e-300)
         length = generate(module, now, reserved, limit, ready, waits)  # type: ignore[name-defined,unused-ignore]
         if length <= limit:
-            current = length
+            current = length + driven
             kept_device[:], kept_key[:] = now.device, now.key
             if length < least:
                 least = length

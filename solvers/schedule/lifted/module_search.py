@@ -51,10 +51,14 @@ class ModuleSearch:
         kind: the kind.
         graph: its classes.
         say: told when code has to be compiled.
+        shape: classes that tell its components apart; None for those of *graph*.
     """
 
-    def __init__(self, kind: ModuleKind, graph: ClassGraph, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, kind: ModuleKind, graph: ClassGraph, say: Callable[[str], None], shape: ClassGraph | None = None
+    ) -> None:
         self.kind, self.graph, self._say = kind, graph, say
+        self._shape = graph if shape is None else shape
         self._rests: dict[tuple[int | None, int | None], Floats] = {}
 
     def schedule(
@@ -66,6 +70,7 @@ class ModuleSearch:
         steps: int = 0,
         hot: float = 0.0,
         seed: int = 0,
+        drive: float = 0.0,
         ended: Callable[[], bool] = lambda: False,
     ) -> ModuleSchedule | None:
         """Return the best schedule of an annealing of so many *steps*, or None if it has met none.
@@ -77,6 +82,7 @@ class ModuleSearch:
             steps: moves; with none, the schedule that it starts from.
             hot: the first temperature, a time.
             seed: of the moves.
+            drive: how much the work of the busiest device counts beside the length, for what a move is accepted by.
             ended: asked now and then whether to stop early.
         """
         kind, n, k = self.kind, *self.kind.time.shape
@@ -101,7 +107,7 @@ class ModuleSearch:
         chunk, least, first = max(1, CHUNK // (n + m)), inf, 0
         while first < steps or least == inf:
             draws = random.random((min(chunk, steps - first), DRAWS))
-            least = run(draws, first, max(1, steps), hot, COLD * hot, arrays, fixed, now, best, least, reserved)
+            least = run(draws, first, max(1, steps), hot, COLD * hot, arrays, fixed, now, best, least, reserved, drive)
             first += len(draws)
             if ended() or first >= steps:
                 break
@@ -179,7 +185,7 @@ class ModuleSearch:
         A component hangs together when the nodes that are alone in their classes, which all share, are taken out.
         """
         net, n = self.kind.net, len(self.kind.time)
-        shared = self.graph.count[self.graph.node_class] == 1
+        shared = self._shape.count[self._shape.node_class] == 1
         root = np.arange(n)
 
         def find(v: int) -> int:
