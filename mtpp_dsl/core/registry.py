@@ -58,6 +58,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "decomposition": "mtpp_dsl.solvers.methods.modules:Decomposition",
         "chain-relaxation": "mtpp_dsl.solvers.methods.modules:ChainRelaxation",
         "milp-split": "mtpp_dsl.solvers.methods.modules:MilpSplit",
+        "piecewise": "mtpp_dsl.solvers.methods.modules:Piecewise",
         "annealing": "mtpp_dsl.solvers.methods.annealing:Annealing",
         "series": "mtpp_dsl.solvers.methods.schedules:Series",
         "transplant": "mtpp_dsl.solvers.methods.modules:Transplant",

@@ -16,12 +16,15 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, checking
+from mtpp_dsl.solvers.schedule.splitting.pieces import PIECE
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.schedule.decomposition.decomposition import DecompositionRun
 
 SECONDS = 10.0
 """For a module between given ends, by default."""
+PIECE_PATIENCE = 10
+"""Rounds without a better schedule after which the annealing of a piece ends, by default."""
 
 
 class _ByParts(Scoped, MethodBase):
@@ -216,6 +219,37 @@ class MilpSplit(Scoped, MethodBase):
         seconds = SECONDS if self.module_time_limit is None else self.module_time_limit
         with engine:
             return SplitRun(self.name, problem, limits, progress, engine, words, self.channels, seconds).solve()
+
+
+class Piecewise(Scoped, MethodBase):
+    """Method ``piecewise``: pieces of a row of modules annealed one after another, then the whole.
+
+    A search that moves single nodes gets nowhere in a graph of thousands, and far in one of a hundred. See
+    :mod:`mtpp_dsl.solvers.schedule.splitting.piecewise`.
+
+    Args:
+        wanted: nodes of a piece, about so many.
+        patience: rounds without a better schedule after which the annealing of a piece ends.
+    """
+
+    name = "piecewise"
+    gives: Gives = "plan"
+    summary = "pieces of the graph that few tensors join, annealed one after another, then all of it"
+    scopes = (
+        checking(ONE_SAMPLE),
+        replace(BATCH, constraints=tuple(kind for kind in BATCH.constraints if kind is not PinChunks)),
+    )
+
+    def __init__(self, wanted: int = PIECE, patience: int = PIECE_PATIENCE) -> None:
+        self.wanted, self.patience = wanted, patience
+
+    @rows_checked
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best schedule found, or none, with a note that says why."""
+        from mtpp_dsl.solvers.schedule.splitting.piecewise import anneal_piecewise
+
+        _require(self, problem)
+        return anneal_piecewise(self.name, problem, limits, progress, self.wanted, self.patience)
 
 
 class SplitBound(Scoped, MethodBase):

@@ -22,6 +22,7 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     LIFTED_NODES,
     ONE_CORE,
     PARTS,
+    PIECES,
     SHORT,
 )
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps, even_turns
@@ -29,6 +30,7 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.chain_run import chain_parts
 from mtpp_dsl.solvers.schedule.lifted.run import suits
+from mtpp_dsl.solvers.schedule.splitting.pieces import parted
 
 QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
@@ -133,7 +135,8 @@ class ScheduleRun(AutoSteps):
         for task in intervals if parts_at_once else ():
             self.run(task)
         if self.formless:
-            self.run(LaneTask(load(METHODS, "placeto")(), *LEARNED))
+            in_row = parted(self.problem)
+            self.run(LaneTask(load(METHODS, "piecewise" if in_row else "placeto")(), *(PIECES if in_row else LEARNED)))
         self.race()
         self.insist()
         return self.answer()

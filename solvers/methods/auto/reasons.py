@@ -29,6 +29,7 @@ WHY: Mapping[str, str] = {
     "milp-split": "few tensors join modules that can be solved",
     "moirai": "one model of everything",
     "orders": "the devices are few, or unequal with tight memories",
+    "piecewise": "few tensors join pieces of a large graph",
     "placeto": "nothing parts the graph, and annealing gets further from its plans",
     "path-hull": "a bound along a path",
     "series-bound": "a bound by modules in a row",

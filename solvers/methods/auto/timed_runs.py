@@ -20,11 +20,13 @@ from mtpp_dsl.solvers.methods.auto.policy import (
     ALONE,
     EVOLVED,
     LISTS_SHARE,
+    MANY_NODES,
     MOVES_ALIKE,
     MOVES_SHORT,
     ONE_CORE,
     ORDER,
     ORDER_SECONDS,
+    PIECES,
     SHORT,
     WHOLE_BATCH,
 )
@@ -33,6 +35,7 @@ from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask, attempt
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 from mtpp_dsl.solvers.schedule.search.replica_starts import kinds_of
+from mtpp_dsl.solvers.schedule.splitting.pieces import parted
 
 ALONE_SHARE, ALONE_SECONDS = 0.3, 10.0
 """What the search has to itself before the programme, which needs a good plan, is beside it."""
@@ -129,7 +132,10 @@ class BatchRun(AutoSteps):
             self.move_first()
         else:
             self.list_first(short=short)
-            self.evolve()
+            if self.problem.graph.n > MANY_NODES and parted(self.problem):
+                self.run(LaneTask(load(METHODS, "piecewise")(), *PIECES))
+            else:
+                self.evolve()
             for task in self.ordered:
                 self.run(task)
         if self.small and not short:

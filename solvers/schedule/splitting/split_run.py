@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,12 +28,13 @@ from mtpp_dsl.solvers.backends.cpsat.engine import ProcessPool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent, SearchEnded
 from mtpp_dsl.solvers.schedule.lns.lns import search
+from mtpp_dsl.solvers.schedule.modules.canonical import EqualMember
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import improve
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import BoundaryStep, BoundaryWalk
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ModuleEngine
-from mtpp_dsl.solvers.schedule.splitting.module_problems import SameModules, grouped, parts
+from mtpp_dsl.solvers.schedule.splitting.module_problems import SameModules, Timetable, grouped, parts
 
-__all__ = ["SplitRun", "joined"]
+__all__ = ["Joint", "SplitRun", "joined", "put_together"]
 
 EXACT, WALK, WALK_BATCHES, BOUND = 0.8, 0.3, 0.5, 0.25
 """Of the time, at most, for the walk: where it can prove an optimum, and where not; and of what is left for a bound."""
@@ -295,18 +298,34 @@ def joined(problem: Problem, classes: SameModules, last: BoundaryStep) -> Plan:
     while at is not None and at.table is not None:
         steps.append(at)
         at = at.before
-    graph, first = problem.graph, steps[-1].table
-    assert first is not None
-    device = np.zeros((graph.n, first.device.shape[1]), np.int64)
-    start = np.full((graph.n, first.start.shape[1]), np.nan)
-    sent = np.full(graph.m, np.nan)
+    joints = []
     for member, step in zip(classes.members, reversed(steps), strict=True):
         assert step.table is not None
         assert step.before is not None
-        own = slice(classes.firsts[member.of].reads, None)
-        device[member.nodes[own]] = step.table.device[own]
-        start[member.nodes[own]] = step.table.start[own] + step.before.cost
-        sent[member.edges] = step.table.sent + step.before.cost
+        joints.append(Joint(member, classes.firsts[member.of].reads, step.table, step.before.cost))
+    return put_together(problem, joints)
+
+
+class Joint(NamedTuple):
+    """A module, how many of its tasks are tensors that it reads, its timetable, and when that begins."""
+
+    member: EqualMember
+    reads: int
+    table: Timetable
+    begins: float
+
+
+def put_together(problem: Problem, joints: Sequence[Joint]) -> Plan:
+    """Return the plan of all modules, one behind the other, without waits at their boundaries."""
+    graph, first = problem.graph, joints[0].table
+    device = np.zeros((graph.n, first.device.shape[1]), np.int64)
+    start = np.full((graph.n, first.start.shape[1]), np.nan)
+    sent = np.full(graph.m, np.nan)
+    for member, reads, table, begins in joints:
+        own = slice(reads, None)
+        device[member.nodes[own]] = table.device[own]
+        start[member.nodes[own]] = table.start[own] + begins
+        sent[member.edges] = table.sent + begins
     if problem.objective.batch is not None:
         return BatchInstance.of(problem).plan(device, np.nan_to_num(start))
     return timed(

@@ -23,7 +23,9 @@ from tests.exchange.formats.test_formats import MOIRAI, MSR
 from tests.small_models import llama
 from tests.tools.golden.__main__ import OPTIONS
 
-LONG = ("annealing", "auto", "configuration", "ea", "lifted", "lns", "milp-split", "placeto", "split-bound")
+LONG = (
+    "annealing", "auto", "configuration", "ea", "lifted", "lns", "milp-split", "piecewise", "placeto", "split-bound",
+)  # fmt: skip
 """Methods that take long for each sample: tried on one of 48, others on one of 12; in make test-all on all."""
 COMPILED = (
     "anchor", "annealing", "branch-and-bound", "branching", "configuration", "copies", "decomposition", "ea", "ideals",

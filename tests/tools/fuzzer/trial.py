@@ -23,14 +23,15 @@ _ONE_PART = ("auto", "exact", "ideals", "simple", "anchor", "node", "count", "co
              "random", "brkga", "mla", "mla-weighted")  # fmt: skip
 _LINKS = ("auto", "moirai", "moirai+cp-sat", "critical-path", "interval", "simple", "branch-and-bound", "heft",
           "greedy", "met", "cpop", "peft", "etf", "m-sct", "getf", "placeto", "decomposition", "chain-relaxation",
-          "milp-split", "split-bound", "ea", "annealing", "lns", "moirai-printed", "single-device")  # fmt: skip
+          "milp-split", "piecewise", "split-bound", "ea", "annealing", "lns", "moirai-printed",
+          "single-device")  # fmt: skip
 METHODS: dict[str, tuple[str, ...]] = {
     "shared": _ONE_PART,
     "host": _ONE_PART,
     "links": _LINKS,
     "latency": ("auto", "latency", "latency-search", "path-hull", "published-greedy", "single-device"),
     "batch": ("auto", "batched", "batched+cp-sat", "batched-printed", "chunk-order", "critical-path", "simple", "heft",
-              "greedy", "met", "milp-split", "split-bound", "ea", "annealing", "lns", "single-device"),
+              "greedy", "met", "milp-split", "piecewise", "split-bound", "ea", "annealing", "lns", "single-device"),
 }  # fmt: skip
 """All methods of a family; ``+`` names a solver."""
 QUICK: dict[str, tuple[str, ...]] = {
