@@ -103,13 +103,18 @@ class _Transplants:
         schedule = member.best.get(self._ends(member))
         if schedule is None or self._incumbent.done:
             return False
+        return any(self._shorter(member, schedule, stretched=stretched) for stretched in (True, False))
+
+    def _shorter(self, member: FamilyMember, schedule: ModuleSchedule, *, stretched: bool) -> bool:
+        """Put a schedule of a module into the plan if that makes it shorter; return whether it does."""
         instance = self._instance
-        device, start, sending = self._changed(member, schedule)
+        device, start, sending = self._changed(member, schedule, stretched=stretched)
         used = np.bincount(device, instance.memory, instance.k)
         if not (used <= instance.limit).all() or not self._possible(device):
             return False
         plan = timed(instance, device, start, sending)
-        if plan.schedule is None or plan.schedule.end.max() >= self._length * (1 - CLOSER):
+        assert plan.schedule is not None
+        if plan.schedule.end.max() >= self._length * (1 - CLOSER):
             return False
         self._take(plan)
         return True
@@ -121,15 +126,20 @@ class _Transplants:
         carry = np.where(tails == heads, 0.0, instance.transfers.along(np.arange(instance.m), tails, heads))
         return bool(np.isfinite(instance.time[np.arange(instance.n), device]).all() and np.isfinite(carry).all())
 
-    def _changed(self, member: FamilyMember, schedule: ModuleSchedule) -> tuple[Ints, Floats, Floats]:
-        """Return devices, and moments by which to order everything, with the schedule in the window of the module."""
+    def _changed(
+        self, member: FamilyMember, schedule: ModuleSchedule, *, stretched: bool
+    ) -> tuple[Ints, Floats, Floats]:
+        """Return devices, and moments by which to order everything, with the schedule where the module begins.
+
+        *Stretched*, it takes as long as the module does in the plan.
+        """
         instance, module, kind = self._instance, member.module, member.search.kind
         device, start, sending = self._device.copy(), self._start.copy(), self._sending.copy()
         own, edges = np.array(module.members, np.int64), edges_of(instance.graph, module)
         ends = start + instance.time[np.arange(instance.n), device]
         since = 0.0 if kind.entry is None else float(ends[own[0]])
         until = float(ends[own].max())
-        factor = (until - since) / schedule.length if schedule.length > 0 else 1.0
+        factor = (until - since) / schedule.length if stretched and schedule.length > 0 else 1.0
         inner = slice(int(kind.entry is not None), None)
         takes = kind.time[np.arange(len(own)), schedule.device]
         sent = np.maximum(schedule.sent, (schedule.start + takes)[kind.net.tail])
