@@ -414,6 +414,7 @@ def test_floor_plan() -> None:
     inner = {
         "solvers/algorithms/homes/",
         "solvers/algorithms/chains/",
+        "solvers/algorithms/frontier/",
         "solvers/algorithms/slicing/",
         "solvers/algorithms/windows/",
         "solvers/schedule/state/",

@@ -113,6 +113,7 @@ RUNTIME = {"solvers.runtime", "solvers.runtime.portfolio"}
 ALGORITHMS = {
     "solvers.algorithms",
     "solvers.algorithms.chains",
+    "solvers.algorithms.frontier",
     "solvers.algorithms.homes",
     "solvers.algorithms.ideals",
     "solvers.algorithms.reach",
