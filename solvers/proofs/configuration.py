@@ -14,6 +14,7 @@ from scipy.sparse import coo_array
 from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.proofs.few_open import heaviest_below
 from mtpp_dsl.solvers.proofs.heaviest import Sets, StagePlace
 from mtpp_dsl.solvers.proofs.proof_reading import BITS, DeviceKind, ProofReading, number, units_for, whole_numbers
 
@@ -35,12 +36,13 @@ INFEASIBLE = 2
 
 
 class ConfigurationProof:
-    """``{"target": T, "weights": {node: w}, "most": {device: m}}``, w and m whole numbers.
+    """``{"target": T, "weights": {node: w}, "most": {device: m}, "unit": u}``, w and m whole numbers, u not needed.
 
     If no set of nodes that a device can hold at a load below T weighs more than the device's m, for every device, and
     the m add up to less than the w, then no plan is below T: its devices would have to hold all weight. Each m is
     checked by an integer programme that asks for a heavier set, in scipy's solver; or, where sets must be convex, by
-    a branch and bound of our own if that ends first.
+    a branch and bound of our own if that ends first. With a *unit* of loads, a table of all loads comes before: it may
+    tell at once, and whatever the unit is, it tells nothing false.
     """
 
     name = "configuration"
@@ -56,6 +58,7 @@ class ConfigurationProof:
         most = whole_numbers(data, "most")
         if set(most) != {device.name for device in problem.devices}:
             raise Refused("the certificate's 'most' does not name the devices of the problem, each once")
+        unit = number(data, "unit") if "unit" in data else 0.0
         together, total = sum(most.values()), sum(weights)
         if together >= total:
             raise Refused(
@@ -63,9 +66,26 @@ class ConfigurationProof:
             )
         for kind in reading.kinds:
             least = min(most[name] for name in kind.devices)
-            if least < total and not _all_lighter(reading, kind, target, weights, least, limits):
+            held = (reading, kind, target, weights, least)
+            if least < total and not (_by_table(*held, unit, limits) or _all_lighter(*held, limits)):
                 raise Refused(f"below {target!r}, {kind.devices[0]} can hold nodes that weigh more than {least}")
         return target
+
+
+def _by_table(
+    reading: ProofReading,
+    kind: DeviceKind,
+    target: float,
+    weights: list[int],
+    most: int,
+    unit: float,
+    limits: Limits,
+) -> bool:
+    """Return whether a table of loads, given a unit, shows that no set below the target is heavier than *most*."""
+    if unit <= 0:
+        return False
+    heaviest = heaviest_below(reading, kind, target, weights, unit, min(limits.remaining / 2, LONGEST))
+    return heaviest is not None and heaviest <= most
 
 
 def _all_lighter(

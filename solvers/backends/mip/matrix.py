@@ -213,6 +213,10 @@ class CoveringProgramme:
         """Add a column."""
         self._highs.addCol(cost, 0.0, INF, len(rows), np.asarray(rows, np.int32), np.asarray(values, np.float64))
 
+    def cost(self, column: int, cost: float) -> None:
+        """Change what a column costs."""
+        self._highs.changeColCost(column, cost)
+
     def solve(self) -> tuple[float, Floats]:
         """Return the optimum and [rows] the dual values.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -13,9 +14,12 @@ from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
+from mtpp_dsl.solvers.bounds.configuration.narrow_attempt import NarrowAttempt
+from mtpp_dsl.solvers.bounds.configuration.narrow_sets import narrow_states
 from mtpp_dsl.solvers.bounds.configuration.pipeline_targets import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt
 from mtpp_dsl.solvers.bounds.configuration.set_pricing import FINE_BITS
@@ -36,11 +40,21 @@ JUST_BELOW, ROUNDING = 5e-7, 2.0**-FINE_BITS
 TINY = 1e-9
 """Relative to what everything costs together: bounds that low are left at 0."""
 FIRST_SHARE, NEXT_SHARE = 0.4, 0.5
+NARROW_STEP, NARROW_CLOSE = 0.6, 2e-5
+"""With exact tables: how far from what is proved to what is out of reach a target lies, and how close it ends."""
+WORTH = 1e-6
+"""Relative: bounds that are higher by less are not reported."""
+TIGHT = 0.5
+"""The share of all memory from which on it may take sets away that matter."""
 MAX_GROUPS = 20_000
 MAX_SINGLES = 3_000
 DETAIL = (
     "for the weights of the certificate, the sets of nodes that the devices can hold below this weigh less together "
     "than all nodes do; loads were rounded down to whole units, and HiGHS found no heavier set: it rests on its word"
+)
+BY_TABLES = (
+    "for the weights of the certificate, the sets of nodes that the devices can hold below this weigh less together "
+    "than all nodes do; loads were rounded down to whole units, and tables of all loads gave the heaviest sets"
 )
 
 
@@ -108,6 +122,12 @@ class _Run(TargetSearch):
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
+        states = narrow_states(self._groups)
+        if states is not None and self._plan_cost < inf:
+            self._rise(states)
+            near = self.bound.cost >= self._plan_cost * (1 - CLOSE)
+            if self._ended or self._closed or not (near or self._tight):
+                return self._ended or ("gap" if self._closed else "complete")
         most = costliest_plan(self._groups)
         tiny = TINY * most
         if self._plan_cost < inf:
@@ -126,6 +146,42 @@ class _Run(TargetSearch):
                 self._aim()
                 most = min(most, self._plan_cost)
         return self._ended or ("gap" if self._closed else "complete")
+
+    @property
+    def _tight(self) -> bool:
+        """Whether memory, which tables do not count, may take sets away that matter."""
+        room = float((self._groups.types.memory * self._groups.counts).sum())
+        streams = any(map(self._groups.overflows, range(len(self._groups.counts))))
+        return streams or float(self._groups.memory.sum()) > TIGHT * room
+
+    def _rise(self, states: Frontier) -> None:
+        """Prove targets by exact tables, up to the largest that weights can prove."""
+        ceiling, centre = self._plan_cost, self._known_weights()
+        if not centre.any():
+            centre = self._groups.time.min(axis=1) / (ceiling * float(self._groups.counts.sum()))
+        while self._ended is None and not self._closed and ceiling - self.bound.cost > NARROW_CLOSE * ceiling:
+            target = self.bound.cost + NARROW_STEP * (ceiling - self.bound.cost)
+            idle = partial(self._idle, target)
+            attempt = NarrowAttempt(self._groups, states, self._columns, target, centre, idle, self._proved)
+            if self._run(attempt, target, NEXT_SHARE, 2.0) != "proved":
+                ceiling = target
+            centre = attempt.centre
+            self._look()
+            ceiling = min(ceiling, self._plan_cost)
+
+    def _known_weights(self) -> Floats:
+        """Return [supernodes] the weights that prove the bound known, of which all devices hold 1; else zeros."""
+        certificate, names = self.bound.certificate, self._problem.graph.names
+        if certificate is None or certificate.kind != NAME:
+            return np.zeros(self._groups.n)
+        known, most = certificate.data["weights"], sum(certificate.data["most"].values())
+        weights = [known.get(names[members[0]], 0) / max(most, 1) for members in self._groups.members]
+        return np.array(weights, np.float64)
+
+    def _proved(self, proof: Proof) -> None:
+        """Report a target that weights prove, if it is worth it."""
+        if proof.target > self.bound.cost * (1 + WORTH):
+            self._raise(self._bound(proof))
 
     def _aim(self) -> None:
         """Try what would prove the best plan known optimal; where a better one is found meanwhile, that one."""
@@ -168,5 +224,9 @@ class _Run(TargetSearch):
         names, groups, devices = self._problem.graph.names, self._groups, self._problem.devices
         most = {devices[d].name: proof.most[kind] for d, kind in enumerate(groups.types.of.tolist())}
         weights = {names[groups.members[g][0]]: int(proof.weights[g]) for g in np.flatnonzero(proof.weights).tolist()}
-        certificate = Certificate("configuration", {"target": proof.target, "weights": weights, "most": most})
+        data = {"target": proof.target, "weights": weights, "most": most}
+        if proof.unit is not None:
+            certificate = Certificate("configuration", {**data, "unit": proof.unit})
+            return Bound(proof.target, "configuration", "checked", "mtpp", BY_TABLES, certificate)
+        certificate = Certificate("configuration", data)
         return Bound(proof.target, "configuration", "trusted", by(), DETAIL, certificate)

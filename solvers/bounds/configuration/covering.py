@@ -105,11 +105,13 @@ class Proof:
         weights: [supernodes] whole numbers.
         most: [types] or [positions] no set below the target weighs more; those of all devices together are less than
             the sum of the weights.
+        unit: in which loads were counted, rounded down, to find the heaviest sets by tables; else None.
     """
 
     target: float
     weights: Ints
     most: tuple[int, ...]
+    unit: float | None = None
 
 
 class CoveringMaster:

@@ -1,0 +1,94 @@
+"""The heaviest sets that device types can hold below any target up to one, exactly, by tables of loads."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+
+import numpy as np
+
+from mtpp_dsl.core.problem.graph import Bools, Ints
+from mtpp_dsl.solvers.algorithms.frontier.coarse_units import fitting_unit
+from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier, frontier, narrowest
+from mtpp_dsl.solvers.algorithms.frontier.frontier_sweep import Sweep
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads
+
+STEPS = 2**16
+"""A load is counted in at most so many units."""
+FEWEST, MOST, MAX_TRANSITIONS = 120, 1_000, 8_000
+"""Supernodes, and transitions of the sweep over them, of problems for which tables are filled."""
+HEAVIEST = 2**27
+"""What weights may add up to."""
+
+
+class NarrowSets:
+    """The sets of each device type below a target, and below any smaller one.
+
+    Loads are in whole units, rounded down. What memory, streaming and the shape of sets forbid is not counted: no set
+    that a device can hold is left out.
+
+    Args:
+        instance: what there is to hold.
+        states: of a sweep over all supernodes.
+        target: above zero.
+
+    Attributes:
+        unit: of loads.
+        capacity: units of a load below the target, at most.
+        sizes: [types] the loads.
+    """
+
+    def __init__(self, instance: BoundInstance, states: Frontier, target: float) -> None:
+        self._instance = instance
+        costs = np.array([cost for _, cost in instance.nets])
+        self.unit = fitting_unit(instance.time.ravel(), target, STEPS)
+        exact = Fraction(self.unit)
+        self.capacity = ceil(Fraction(target) / exact) - 1
+        self.target = target
+        over = self.capacity + 1
+
+        def units(value: float) -> int:
+            return over if not value < target else min(floor(Fraction(value) / exact), over)
+
+        nets = np.array([units(cost) for cost in costs.tolist()], np.int64)
+        alone = frontier(states.order.tolist(), (), 2 * instance.n)
+        assert alone is not None
+        self.sizes, self._sweeps = [], []
+        for kind, pays in enumerate(instance.types.pays.tolist()):
+            work = np.array([units(time) for time in instance.time[:, kind].tolist()], np.int64)
+            walk, cut = (states, nets) if pays and len(nets) else (alone, np.zeros_like(nets))
+            self.sizes.append(WholeLoads(1 / self.unit, self.capacity, target, work, cut))
+            load = work[walk.placed()] * walk.on_one + walk.costs(cut)[0]
+            self._sweeps.append((walk, np.minimum(load, over)))
+
+    def heaviest(self, kind: int, weights: Ints) -> tuple[Ints, Bools]:
+        """Return [capacity + 1] the largest weight of a set by its load, and the set at the capacity.
+
+        Args:
+            kind: of device.
+            weights: [supernodes] zero or more, together :data:`HEAVIEST` at most.
+        """
+        walk, load = self._sweeps[kind]
+        sweep = Sweep(walk, load, -weights[walk.placed()] * walk.on_one, self.capacity)
+        least = sweep.least()
+        in_set = np.zeros(self._instance.n, np.bool_)
+        in_set[walk.order[sweep.split(self.capacity)]] = True
+        return -least.astype(np.int64), in_set
+
+    def below(self, load: int) -> float:
+        """Return a target below which every load is fewer units than *load*."""
+        return self.target if load > self.capacity else self.unit * load * NEARLY
+
+
+NEARLY = 1 - 1e-12
+
+
+def narrow_states(instance: BoundInstance) -> Frontier | None:
+    """Return the states of a sweep where tables are the best way to the heaviest sets, else None.
+
+    That is where sets may have any shape, few tensors are open along some order, and a device pays for tensors; small
+    problems are left to integer programmes.
+    """
+    if instance.convex.any() or not FEWEST <= instance.n <= MOST or not instance.nets or not instance.types.pays.any():
+        return None
+    return narrowest(instance.n, tuple(tuple(pins) for pins, _ in instance.nets), MAX_TRANSITIONS)
