@@ -24,10 +24,13 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
     sliced,
     sliced_plan,
 )
+from mtpp_dsl.solvers.partition.annealing.two_devices import TwoDevices
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
 MAX_MOVES = 32_000_000
 """Moves that an annealing tries at most."""
+CELLS = 500
+"""Of the tables of two devices, filled for each move that an annealing of a round tries: about as much time again."""
 
 
 class SplitAnnealing(WholeRun):
@@ -35,6 +38,8 @@ class SplitAnnealing(WholeRun):
 
     def _prepare(self) -> Ints:
         self._lock = Lock()
+        self._pairs: TwoDevices | None = None
+        self._rounds = 0
         return colocated(self._problem)
 
     def _begin(self) -> bool:
@@ -73,7 +78,7 @@ class SplitAnnealing(WholeRun):
     def _compile(self, steps: int) -> None:
         """Compile the moves if a round of annealings of so many *steps* is worth it; none has closed the gap yet."""
         ANNEAL.pick(CHAINS * steps, self._progress.say)
-        self._closer = CHAINS
+        self._closer, self._steps = CHAINS, steps
 
     def _keep_best(self, splits: list[BestSplit]) -> None:
         """Keep the best split of a round; of those close enough to the bound, that of the first chain."""
@@ -81,6 +86,23 @@ class SplitAnnealing(WholeRun):
         if best.load[0] < self._best.load[0] and self._keeps_rows(self._plan_of(best.device)):
             self._best = best
             self._incumbent.keep(self._plan_of(best.device))
+        if self._rows is None and self._best.load[0] < NO_LOAD and not self._incumbent.done:
+            self._divide_anew()
+
+    def _divide_anew(self) -> None:
+        """Go on from the best split, where the graph allows that, with what two devices hold divided anew."""
+        self._rounds += 1
+        if self._pairs is None:
+            self._pairs = TwoDevices(self._instance)
+        if self._pairs.able:
+            random = np.random.default_rng((self._limits.seed, self._rounds))
+            cells = CHAINS * CELLS * self._steps
+            self._pairs.improve(self._best.device, cells, random, self._take, lambda: self._incumbent.done)
+
+    def _take(self, device: Ints, load: int) -> None:
+        """Keep a split that is a plan and better than the best one known."""
+        self._best = BestSplit(device.copy(), np.array([load]))
+        self._incumbent.keep(self._plan_of(device))
 
     def _chain(self, turn: Turn) -> BestSplit:
         """Anneal once; what this does depends on the turn and on the best split before the round alone."""
