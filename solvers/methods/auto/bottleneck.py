@@ -13,6 +13,8 @@ from mtpp_dsl.core.problem.custom import CustomConstraint
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import METHODS, built_in, load
 from mtpp_dsl.solvers.backends.cpsat.effort import availability
+from mtpp_dsl.solvers.bounds.configuration.narrow_sets import narrow_states
+from mtpp_dsl.solvers.bounds.partition.bound_instance import bound_instance
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import by_orders, lanes
 from mtpp_dsl.solvers.methods.auto.parts import bound_parts
@@ -35,7 +37,7 @@ from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, is_pat
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.auto.streamed_within import bracket
 from mtpp_dsl.solvers.methods.auto.stricter import LONG_SHARE, SHARE, search_stricter
-from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Reach, Simple
+from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node, Reach, Simple
 from mtpp_dsl.solvers.methods.branching import Branching
 from mtpp_dsl.solvers.methods.orders import Orders
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
@@ -361,17 +363,25 @@ class BottleneckRun(Sized):
         for result in results:
             self.take(result)
 
+    @cached_property
+    def narrow(self) -> bool:
+        """Whether tables give the heaviest sets of devices: search and bound then leave less than the model could."""
+        bounded = self.orderless and not self.problem.hard_rows and Configuration().accepts(self.together) is None
+        return bounded and narrow_states(bound_instance(self.together)) is not None
+
     @property
     def race_share(self) -> float:
         """The share of the time left that the race may take.
 
-        All where something in it searches everything, so that the exact model would be no faster, or where there is no
-        such model; in small graphs there is always time for it.
+        All where something in it searches everything, so that the exact model would be no faster, where it bounds by
+        tables, or where there is no such model; in small graphs there is always time for it.
         """
         methods: list[Method] = [Branching(), *([] if self.ideals_ended else [Ideals()])]
         searched = any(method.accepts(self.together) is None for method in methods) and not any(self.problem.of(Linear))
         if searched and not self.orderless:
             return LARGE_SHARE if self.small else 1.0
+        if self.narrow:
+            return 1.0
         if self.exact_tried or self.too_large or formulation("exact").accepts(self.reduced.problem) is not None:
             return 1.0
         if any(self.problem.of(CustomConstraint)):
