@@ -208,7 +208,8 @@ def test_prices_of_windows_prove_what_no_device_proves_by_itself() -> None:
     problem = Problem.create(graph, [Device("d0"), Device("d1")], links, Objective("makespan"), rules)
     data = {"anchors": ["v0", "v9"], "beside": [[], [], []], "hub": None, "means": [[None, "d0", 1, 0, 0]]}
     windows = [[0, "d0", 0.0, 0.0, 1], [1, "d0", 0.0, 2.0 * (1 - 1e-9), 1]]
-    priced = {**data, "prices": [[[1], "d0", "d0", 5.5, [windows]]]}
     assert not proved(problem, data, 6.6)
-    assert proved(problem, priced, 6.5 * (1 - 1e-8))
-    assert not proved(problem, priced, 6.5 * (1 + 1e-8))
+    for limit in (5.5, 7.0):
+        priced = {**data, "prices": [[[1], "d0", "d0", limit, [windows]]]}
+        assert proved(problem, priced, 6.5 * (1 - 1e-8))
+        assert not proved(problem, priced, 6.5 * (1 + 1e-8))

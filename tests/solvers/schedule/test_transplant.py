@@ -15,12 +15,13 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.methods.list_schedules import Heft
 from mtpp_dsl.solvers.methods.modules import Transplant
+from mtpp_dsl.solvers.schedule.lifted import module_families as module_families_file
 from mtpp_dsl.solvers.schedule.lifted.module_families import ModuleFamily, module_families
 from tests.amount import part
 
 
 def forks(seed: int, count: int, *, uneven: bool, exclusive: bool = True) -> Problem:
-    """Return modules of four branches of two nodes, one after another, relabelled, with times that may differ."""
+    """Return modules of four equal branches of two nodes, one after another, relabelled, with times that may differ."""
     random = np.random.default_rng(seed)
     edges, at, n = [], 0, 1
     for _ in range(count):
@@ -29,7 +30,7 @@ def forks(seed: int, count: int, *, uneven: bool, exclusive: bool = True) -> Pro
             edges += [(at, first), (first, first + 1), (first + 1, n + 8)]
         at, n = n + 8, n + 9
     label = np.append(0, 1 + random.permutation(n - 1))
-    work = np.tile([3.0, 2.0, 1.0, 4.0, 2.0, 2.0, 3.0, 1.0, 1.0], count)
+    work = np.tile([3.0, 2.0, 3.0, 2.0, 3.0, 2.0, 3.0, 2.0, 1.0], count)
     work = np.insert(work * (random.uniform(0.9, 1.1, len(work)) if uneven else 1.0), 0, 1.0)
     times = np.empty(n)
     times[label] = work
@@ -49,18 +50,20 @@ def family_of(problem: Problem) -> ModuleFamily:
 
 
 @pytest.mark.parametrize("seed", range(part(6, 2)))
-def test_an_order_is_the_same_in_every_equal_module(seed: int) -> None:
-    """What one search finds, all modules have, whatever their numbers: schedules are as long everywhere."""
+def test_an_order_is_the_same_in_every_equal_module(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one search finds, all modules have, whatever their numbers: without a search schedules are as long there."""
+    monkeypatch.setattr(module_families_file, "FIRST", 0)
+    monkeypatch.setattr(module_families_file, "SHORT", 0)
     problem = forks(seed, 4, uneven=False)
     family = family_of(problem)
     assert [len(member.tasks) for member in family.members] == [10] * 4
     ends = [(0, 0)] * 4
     for i, member in enumerate(family.members):
         family.know(i, ends[i], np.zeros(10, np.int64), np.arange(10.0))
-        assert member.best[0, 0].length == pytest.approx(19.0)
+        assert member.best[0, 0].length == pytest.approx(21.0)
     assert family.turn(ends) == [0, 1, 2, 3]
     lengths = [member.best[0, 0].length for member in family.members]
-    assert lengths[0] < 19.0
+    assert lengths[0] < 21.0
     assert max(lengths) <= lengths[0] * (1 + 1e-9)
 
 
