@@ -11,7 +11,7 @@ from mtpp_dsl.core.contracts.limits import Limits
 from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.batches import earliest, memory_limits
-from mtpp_dsl.solvers.proofs.chunk_order import add_chunk_order
+from mtpp_dsl.solvers.proofs.chunk_order import MAX_NUMBERS, add_chunk_order
 from mtpp_dsl.solvers.proofs.divided_chunks import DividedChunks
 from mtpp_dsl.solvers.proofs.rows import Rows, Units
 
@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 """Relative: by so much sums of times and sizes may be rounded."""
 
 
-def batch_rows(problem: Problem, target: float, *, ordered: bool = False) -> Rows:
+def batch_rows(problem: Problem, target: float, *, ordered: bool | int = False) -> Rows:
     """Return rows that every schedule of a batch keeps to that ends before the target.
 
     A variable for each way to divide the chunks of a node, and all colocated with it, over the devices; exactly one of
@@ -39,8 +39,8 @@ def batch_rows(problem: Problem, target: float, *, ordered: bool = False) -> Row
     Args:
         problem: the throughput of a batch.
         target: what all inputs take.
-        ordered: add when the first, the second, ... chunk of each node starts and ends
-            (:mod:`mtpp_dsl.solvers.proofs.chunk_order`).
+        ordered: whether to add when the first, the second, ... chunk of each node starts and ends
+            (:mod:`mtpp_dsl.solvers.proofs.chunk_order`); a number: how many numbers rows between two nodes may have.
 
     Raises:
         Refused: it is about something else, or there are too many rows.
@@ -48,9 +48,9 @@ def batch_rows(problem: Problem, target: float, *, ordered: bool = False) -> Row
     chunks = DividedChunks(problem, target)
     head, tail = (earliest(problem, chunks.device_time, chunks.home, forth, Limits()) for forth in (True, False))
     _add_memory(chunks)
-    _add_windows(chunks, head, tail, MAX_ORDERED if ordered else MAX_MEMBERS)
-    if ordered:
-        add_chunk_order(chunks, head, tail)
+    _add_windows(chunks, head, tail, MAX_MEMBERS if ordered is False else MAX_ORDERED)
+    if ordered is not False:
+        add_chunk_order(chunks, head, tail, MAX_NUMBERS if ordered is True else ordered)
     return chunks.rows
 
 

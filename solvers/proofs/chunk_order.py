@@ -26,13 +26,13 @@ from mtpp_dsl.solvers.proofs.divided_chunks import DividedChunks
 from mtpp_dsl.solvers.proofs.proof_reading import reach_of
 from mtpp_dsl.solvers.proofs.rows import Sum
 
-__all__ = ["add_chunk_order"]
+__all__ = ["MAX_NUMBERS", "add_chunk_order"]
 
 MAX_NODES = 1_000
 ROUNDING = 1e-12
 """Relative: by so much sums of times may be rounded."""
 MAX_NUMBERS = 250_000
-"""Numbers in the rows about the work between two nodes, at most about so many."""
+"""Numbers in the rows about the work between two nodes, at most about so many, where nothing else is asked."""
 MAX_SENT = 200_000
 """The same in the rows about transfers: if there are more, these are left out."""
 ENDS = 2
@@ -41,17 +41,18 @@ MAX_SIZE = 400_000
 """The same in all rows."""
 
 
-def add_chunk_order(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
+def add_chunk_order(chunks: DividedChunks, head: Floats, tail: Floats, most: int) -> None:
     """Add the rows of the order of chunks to those of how they are divided.
 
-    First come the rows about the work before and after each node, if they have at most half of
-    :data:`MAX_NUMBERS`; then those about the work between two nodes of which nothing leaves the one but to the other,
-    and enters the other but from the one; then the rest, the fewest nodes first, while there is room.
+    First come the rows about the work before and after each node, if they have at most a quarter of the numbers; then
+    those about the work between two nodes of which nothing leaves the one but to the other, and enters the other but
+    from the one; then the rest, the fewest nodes first, while there is room.
 
     Args:
         chunks: how they are divided.
         head: [n, k] before which no batch of a node starts.
         tail: [n, k] how long before the end each batch ends at least.
+        most: numbers in the rows about the work between two nodes, at most about so many.
 
     Raises:
         Refused: a device runs several batches of a node, or the graph is too large.
@@ -61,7 +62,7 @@ def add_chunk_order(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
     if chunks.problem.graph.n > MAX_NODES:
         raise Refused(f"the graph has more than {MAX_NODES:,} nodes")
     _close(chunks, head, tail)
-    _ChunkOrder(chunks)
+    _ChunkOrder(chunks, most)
 
 
 def _close(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
@@ -83,7 +84,7 @@ def _close(chunks: DividedChunks, head: Floats, tail: Floats) -> None:
 class _ChunkOrder:
     """Adds the rows one kind after another."""
 
-    def __init__(self, chunks: DividedChunks) -> None:
+    def __init__(self, chunks: DividedChunks, most: int) -> None:
         self._chunks, self._rows, self._limit = chunks, chunks.rows, chunks.units.limit
         graph = chunks.problem.graph
         self._start, self._end = (
@@ -97,7 +98,7 @@ class _ChunkOrder:
         sent = graph.m * self._numbers_sent <= MAX_SENT
         for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
             self._along(u, v, self._transfers(e, u, v) if sent and chunks.home[u] != chunks.home[v] else [])
-        room = min(MAX_NUMBERS, MAX_SIZE - self._rows.size)
+        room = min(most, MAX_SIZE - self._rows.size)
         for first, last, nodes in _between(graph, room // (chunks.count * len(chunks.kinds))):
             try:
                 self._work_between(first, last, nodes)

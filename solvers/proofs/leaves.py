@@ -11,6 +11,7 @@ from mtpp_dsl.core.errors import Refused, UsageError
 from mtpp_dsl.core.problem.devices import Links
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.proofs.batch_rows import batch_rows
+from mtpp_dsl.solvers.proofs.chunk_order import MAX_NUMBERS
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH
 from mtpp_dsl.solvers.proofs.packed import unpacked
 from mtpp_dsl.solvers.proofs.proof_reading import number
@@ -18,7 +19,7 @@ from mtpp_dsl.solvers.proofs.rows import Rows
 from mtpp_dsl.solvers.proofs.schedule_rows import schedule_rows
 from mtpp_dsl.solvers.proofs.split_rows import split_rows
 
-__all__ = ["ROUNDING", "Leaf", "LeavesProof", "leaves_of", "refutes", "rows_below"]
+__all__ = ["ROUNDING", "Leaf", "LeavesProof", "how_ordered", "leaves_of", "refutes", "rows_below"]
 
 ROUNDING = 1e-12
 """Relative: the cost of a plan may be rounded by so much."""
@@ -36,7 +37,7 @@ class LeavesProof:
     The rows are derived from the problem again (:mod:`mtpp_dsl.solvers.proofs.split_rows`,
     :mod:`mtpp_dsl.solvers.proofs.schedule_rows`, :mod:`mtpp_dsl.solvers.proofs.batch_rows`); the hash only tells
     whether they are those that the certificate is about. With ``"ordered": true`` those of a batch say when its chunks
-    start and end (:mod:`mtpp_dsl.solvers.proofs.chunk_order`).
+    start and end (:mod:`mtpp_dsl.solvers.proofs.chunk_order`); with a number, fewer of them do.
 
     Sources: that multipliers of any precision give a safe bound where variables have bounds is neumaier2004's, the
     proof of a tree leaf by leaf cheung2017's.
@@ -50,7 +51,7 @@ class LeavesProof:
         target = number(data, "target")
         if target == 0:
             raise Refused("a bound of 0 has no boxes: costs that are never negative need none, and others have no rows")
-        rows = rows_below(problem, target, ordered=data.get("ordered") is True)
+        rows = rows_below(problem, target, ordered=how_ordered(data))
         if data.get("rows") != rows.digest:
             raise Refused("the certificate is about other rows than those of this problem")
         for leaf in leaves_of(rows, unpacked(data.get("tree"))):
@@ -61,13 +62,13 @@ class LeavesProof:
         return target * (1 - ROUNDING)
 
 
-def rows_below(problem: Problem, target: float, *, ordered: bool = False) -> Rows:
+def rows_below(problem: Problem, target: float, *, ordered: bool | int = False) -> Rows:
     """Return rows that every plan below the target keeps to.
 
     Args:
         problem: what the plans are of.
         target: the cost that they are below.
-        ordered: for batches, whether rows say in which order chunks run.
+        ordered: for batches, whether rows say in which order chunks run; a number as :func:`how_ordered` has it.
 
     Raises:
         Refused: no such rows are known for such a problem.
@@ -77,6 +78,18 @@ def rows_below(problem: Problem, target: float, *, ordered: bool = False) -> Row
     if problem.objective.quantity == "makespan" and isinstance(problem.interconnect, Links):
         return schedule_rows(problem, target)
     return split_rows(problem, target)
+
+
+def how_ordered(data: Mapping[str, Any]) -> bool | int:
+    """Return whether rows say in which order chunks run; a number: of numbers that rows between two nodes may have.
+
+    Raises:
+        Refused: it is neither.
+    """
+    given = data.get("ordered", False)
+    if not isinstance(given, int) or not 0 <= given <= MAX_NUMBERS:
+        raise Refused(f"the certificate's rows are ordered or not, or in part, not {given!r:.40}")
+    return given
 
 
 @dataclass(frozen=True)

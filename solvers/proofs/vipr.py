@@ -8,7 +8,7 @@ from typing import Any
 
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.problem.problem import Problem
-from mtpp_dsl.solvers.proofs.leaves import Leaf, rows_below
+from mtpp_dsl.solvers.proofs.leaves import Leaf, how_ordered, rows_below
 from mtpp_dsl.solvers.proofs.leaves import leaves_of as checked_leaves
 from mtpp_dsl.solvers.proofs.packed import unpacked
 from mtpp_dsl.solvers.proofs.proof_reading import number
@@ -26,7 +26,7 @@ def vipr_lines(problem: Problem, data: Mapping[str, Any]) -> Iterator[str]:
     Raises:
         Refused: the certificate has no tree over the rows of this problem, or a leaf proves nothing.
     """
-    rows = rows_below(problem, number(data, "target"), ordered=data.get("ordered") is True)
+    rows = rows_below(problem, number(data, "target"), ordered=how_ordered(data))
     return _Writer(rows, unpacked(data.get("tree"))).lines()
 
 

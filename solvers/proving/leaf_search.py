@@ -36,7 +36,9 @@ NEAR = 1e-6
 """Relative: a linear programme that costs no less than this below the target may be refuted in exact numbers."""
 
 
-def find_leaves(problem: Problem, target: float, limits: Limits, *, whole: bool = False) -> Certificate | None:
+def find_leaves(
+    problem: Problem, target: float, limits: Limits, *, whole: bool = False, ordered: bool | int = True
+) -> Certificate | None:
     """Return a certificate that no plan is below *target*.
 
     None where no rows are known for such a problem, where they have a solution, or where the time or the size of a
@@ -47,12 +49,14 @@ def find_leaves(problem: Problem, target: float, limits: Limits, *, whole: bool 
         target: the cost that they are below.
         limits: of time.
         whole: whether one leaf has to be enough; large programmes are then solved by interior points alone.
+        ordered: for batches, as :func:`mtpp_dsl.solvers.proofs.leaves.rows_below` has it; without such rows, those that
+            say nothing of the order are taken.
     """
     if not target > 0:
         return None
-    for ordered in (True, False) if problem.objective.batch is not None else (False,):
+    for how in (ordered, False) if problem.objective.batch is not None else (False,):
         with suppress(Refused):
-            rows = rows_below(problem, target, ordered=ordered)
+            rows = rows_below(problem, target, ordered=how)
             break
     else:
         return None
@@ -61,10 +65,12 @@ def find_leaves(problem: Problem, target: float, limits: Limits, *, whole: bool 
         tree = LeafSearch(rows, limits).tree(whole=whole)
     finally:
         leave_run()
-    return None if tree is None else _certificate(target, rows, tree, ordered=ordered)
+    return None if tree is None else _certificate(target, rows, tree, ordered=how)
 
 
-def leaf_again(problem: Problem, target: float, larger: float, rows: Rows, multipliers: Floats) -> Certificate | None:
+def leaf_again(
+    problem: Problem, target: float, larger: float, rows: Rows, multipliers: Floats, ordered: bool | int = True
+) -> Certificate | None:
     """Return a certificate that no plan of a batch is below *target*, by multipliers of rows of a larger one.
 
     Rows of the same name say the same. Those about times are counted in other units; None where they refute nothing at
@@ -76,8 +82,9 @@ def leaf_again(problem: Problem, target: float, larger: float, rows: Rows, multi
         larger: another target.
         rows: of that, with the order of chunks.
         multipliers: of these rows.
+        ordered: as these rows are.
     """
-    fresh = rows_below(problem, target, ordered=True)
+    fresh = rows_below(problem, target, ordered=ordered)
     ratio = float(Units(target).size / Units(larger).size)
     number = {row.name: i for i, row in enumerate(fresh.rows)}
     moved = np.zeros(len(fresh.rows))
@@ -89,14 +96,14 @@ def leaf_again(problem: Problem, target: float, larger: float, rows: Rows, multi
     if not refutes(fresh, Leaf(0, {}, {int(row): float(moved[row]) for row in np.flatnonzero(moved)})):
         return None
     leaf = _leaf(fresh, {}, moved)
-    return None if leaf is None else _certificate(target, fresh, [leaf], ordered=True)
+    return None if leaf is None else _certificate(target, fresh, [leaf], ordered=ordered)
 
 
-def _certificate(target: float, rows: Rows, tree: list[Any], *, ordered: bool) -> Certificate | None:
+def _certificate(target: float, rows: Rows, tree: list[Any], *, ordered: bool | int) -> Certificate | None:
     text = packed(tree)
     if len(text) > MAX_PACKED:
         return None
-    kind = {"ordered": True} if ordered else {}
+    kind = {} if ordered is False else {"ordered": ordered}
     return Certificate("leaves", {"target": target, "rows": rows.digest, **kind, "tree": text})
 
 

@@ -7,7 +7,8 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.core.constraints import Repeat
 from mtpp_dsl.core.contracts.limits import Limits, Progress
-from mtpp_dsl.core.plans.result import Result
+from mtpp_dsl.core.errors import Refused
+from mtpp_dsl.core.plans.result import Bound, Result
 from mtpp_dsl.core.problem.counting import recognised
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.bounds import ChunkOrder, CriticalPath
@@ -69,6 +70,30 @@ def test_it_is_above_the_longest_path_and_the_share_of_work() -> None:
     answer = mtpp_dsl.solve(problem, method="batched", solver="cp-sat", time_limit=20)
     assert answer.plan is not None
     assert bound.cost <= mtpp_dsl.evaluate(problem, answer.plan).cost * (1 + 1e-9)
+
+
+def test_few_rows_between_nodes_go_first() -> None:
+    """Their bound has a certificate of its own, and the one of all rows is no worse."""
+    problem = mtpp_dsl.load(SPEC)
+    found: list[Bound] = []
+    progress = Progress(lambda one, _: found.append(one.bound) if one.bound not in (None, *found[-1:]) else None)
+    ChunkOrder().solve(problem, Limits(time=20.0), progress)
+    first, last = found[0], found[-1]
+    assert first.certificate is not None
+    assert first.certificate.data["ordered"] == 1_000
+    assert first.cost <= last.cost
+    proved = LeavesProof().prove(problem, first.certificate.data, Limits(time=20.0))
+    assert proved == pytest.approx(first.cost, rel=1e-9)
+
+
+@pytest.mark.parametrize("ordered", [-1, 250_001, "all", None, 0.5])
+def test_rows_are_ordered_or_not_or_in_part(ordered: object) -> None:
+    problem = mtpp_dsl.load(SPEC)
+    bound = bounded(problem).bound
+    assert bound is not None
+    assert bound.certificate is not None
+    with pytest.raises(Refused, match="ordered or not, or in part"):
+        LeavesProof().prove(problem, {**bound.certificate.data, "ordered": ordered}, Limits(time=20.0))
 
 
 def test_without_time_it_has_no_bound() -> None:
