@@ -32,7 +32,6 @@ def most_worth(worth: Floats, rows: Floats, most: Floats) -> Floats:
     programme.a_matrix_.index_ = column.astype(np.int32)
     programme.a_matrix_.value_ = rows[at, column].astype(np.float64)
     highs = silent_highs()
-    highs.setOptionValue("threads", 1)
     highs.passModel(programme)
     highs.run()
     return np.array(highs.getSolution().col_value, np.float64)
