@@ -32,7 +32,7 @@ ON_PORTS = tuple(
 )
 """The weights that are tried on exclusive links, in turn."""
 LOAD_ALONE = (CutWeights(1, 0, 0),)
-SHORT = 0.95
+SHORT = 0.85
 """Of the bound: where a mean around a device is less, no other weights are tried for it."""
 DEVICES = 2
 """Of the fastest devices, around which cuts are made."""
