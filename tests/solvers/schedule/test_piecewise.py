@@ -29,7 +29,7 @@ constraint memory
 SAMPLE, BATCH = ROW + "minimize makespan\n", ROW + "maximize throughput (batch = 4)\n"
 
 
-def solved(problem: Problem, *, wanted: int = 10, seconds: float = 4.0) -> Result:
+def solved(problem: Problem, *, wanted: int = 10, seconds: float = 1.5) -> Result:
     return Piecewise(wanted=wanted, patience=2).solve(problem, Limits(time=seconds), Progress())
 
 
@@ -80,7 +80,7 @@ def test_nodes_together_and_apart_stay_in_one_piece() -> None:
 
 def test_a_graph_in_one_piece_is_annealed() -> None:
     problem = mtpp_dsl.load(SAMPLE)
-    result = solved(problem, wanted=1_000, seconds=2.0)
+    result = solved(problem, wanted=1_000, seconds=1.0)
     assert result.plan is not None
     assert any("one piece" in note for note in result.notes)
 
@@ -88,12 +88,12 @@ def test_a_graph_in_one_piece_is_annealed() -> None:
 def test_small_batches_come_near_the_optimum() -> None:
     """Random menus, pins, memories and missing links: every plan is one, and no plan is claimed that is none."""
     found = 0
-    for seed in range(30):
+    for seed in range(24):
         problem = random_batches(seed, nodes=4, devices=2, chunks=2)
         method = Piecewise(wanted=2, patience=1)
         if method.accepts(problem) is not None:
             continue
-        result = method.solve(problem, Limits(time=0.5), Progress())
+        result = method.solve(problem, Limits(time=0.2), Progress())
         best = optimum(problem)
         if result.plan is not None:
             found += 1
