@@ -16,7 +16,6 @@ from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, checking
-from mtpp_dsl.solvers.schedule.splitting.pieces import PIECE
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.schedule.decomposition.decomposition import DecompositionRun
@@ -228,7 +227,7 @@ class Piecewise(Scoped, MethodBase):
     :mod:`mtpp_dsl.solvers.schedule.splitting.piecewise`.
 
     Args:
-        wanted: nodes of a piece, about so many.
+        wanted: nodes of a piece, about so many; None for 64.
         patience: rounds without a better schedule after which the annealing of a piece ends.
     """
 
@@ -240,7 +239,7 @@ class Piecewise(Scoped, MethodBase):
         replace(BATCH, constraints=tuple(kind for kind in BATCH.constraints if kind is not PinChunks)),
     )
 
-    def __init__(self, wanted: int = PIECE, patience: int = PIECE_PATIENCE) -> None:
+    def __init__(self, wanted: int | None = None, patience: int = PIECE_PATIENCE) -> None:
         self.wanted, self.patience = wanted, patience
 
     @rows_checked

@@ -6,7 +6,7 @@ from mtpp_dsl.core.constraints import Colocate, Separate
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow, split
 
-__all__ = ["PIECE", "parted", "pieces"]
+__all__ = ["parted", "pieces"]
 
 PIECE = 64
 """Nodes of a piece."""
@@ -15,10 +15,10 @@ FEW = 4
 MAX_NODES = 20_000
 
 
-def pieces(problem: Problem, wanted: int = PIECE) -> ModuleRow:
+def pieces(problem: Problem, wanted: int | None = None) -> ModuleRow:
     """Return the graph as a row of pieces of about so many nodes, at boundaries that few tensors cross."""
     together = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
-    return split(problem.graph, together=together, wanted=wanted, cuts=False)
+    return split(problem.graph, together=together, wanted=wanted or PIECE, cuts=False)
 
 
 def parted(problem: Problem) -> bool:

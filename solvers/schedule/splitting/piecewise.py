@@ -30,7 +30,7 @@ SPARE = 1e-9
 
 
 def anneal_piecewise(
-    name: str, problem: Problem, limits: Limits, progress: Progress, wanted: int, patience: int
+    name: str, problem: Problem, limits: Limits, progress: Progress, wanted: int | None, patience: int
 ) -> Result:
     """Return the best schedule found; without a plan, with a note that says why.
 
@@ -42,7 +42,7 @@ def anneal_piecewise(
         problem: a makespan on links, or the throughput of a batch.
         limits: when to stop, and where the annealing of the whole starts if that is better.
         progress: told of plans.
-        wanted: nodes of a piece, about so many.
+        wanted: nodes of a piece, about so many; None for 64.
         patience: rounds without a better schedule after which the annealing of a piece ends.
     """
     incumbent = Incumbent(name, problem, limits, progress)
