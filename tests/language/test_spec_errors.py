@@ -193,6 +193,7 @@ def test_operations_need_a_speed() -> None:
     """Work in FLOP is a time only on a device with a speed in FLOP/s."""
     text = "graph { node a (work = 2 GFLOP) }\ninterconnect shared (bandwidth = 1 B/s)\nminimize bottleneck\n"
     assert "the work is in FLOP, so d needs a speed" in errors(text + "device d")[0].message
+    assert "(a peak counts only for nodes" in errors(text + "device d (peak = 4 GFLOP/s)")[0].message
     assert load(text + "device d (speed = 4 GFLOP/s)").time.tolist() == [[0.5]]
 
 

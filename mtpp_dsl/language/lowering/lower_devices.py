@@ -177,7 +177,10 @@ def _device(
         if speed.value == 0:
             raise Complaint(f"the speed of {name} must be more than zero", options.span("speed"), code="MTPP-E214")
     elif scope.graph is not None and scope.graph.work_unit == "FLOP" and base.speed == 1.0:
-        raise Complaint(f"the work is in FLOP, so {name} needs a speed in FLOP/s", statement.span, code="MTPP-E213")
+        peak = " (a peak counts only for nodes that give flop instead of work)" if "peak" in options else ""
+        raise Complaint(
+            f"the work is in FLOP, so {name} needs a speed in FLOP/s{peak}", statement.span, code="MTPP-E213"
+        )
     fixed, overhead = options.quantity("fixed", (NONE,)), options.quantity("overhead", (TIME, NONE))
     if fixed is not None and fixed.value > 1:
         raise Complaint(
