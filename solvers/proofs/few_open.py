@@ -21,6 +21,7 @@ NO_SET = -(2**62)
 MULTIPLIERS = (1, 7919, 104729, 1299709)
 """Of the numbers of groups, for ties in orders: each makes an order of its own."""
 OUTSIDE, INSIDE = 1, 2
+BOTH = OUTSIDE | INSIDE
 State = tuple[tuple[int, int], ...]
 """Of each open tensor, by its number, on which sides it has groups so far."""
 
@@ -89,8 +90,8 @@ def _after(state: State, touched: list[tuple[int, bool]], side: int) -> tuple[St
     sides, cut = dict(state), []
     for tensor, last in touched:
         before = sides.get(tensor, 0)
-        sides[tensor] = before | side
-        if before | side == OUTSIDE | INSIDE != before:
+        now = sides[tensor] = before | side
+        if now == BOTH and before != BOTH:
             cut.append(tensor)
         if last:
             del sides[tensor]
