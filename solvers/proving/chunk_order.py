@@ -42,8 +42,8 @@ def chunk_order(problem: Problem, name: str, limits: Limits, progress: Progress)
     """Return the largest bound found, with its certificate.
 
     Of a target the rows need a share; no schedule takes less than that. Rows of smaller targets close more, and so the
-    next one is just above that. First there are few rows about the work between two nodes: that takes a tenth of the
-    time, and is nearly as much as a rule.
+    next one is just above that. First there are few rows about the work between two nodes; as a rule these prove nearly
+    as much, in a tenth of the time.
     """
     target = progress.cost if progress.cost is not None else _serial(problem)
     bound: Bound | None = None

@@ -39,11 +39,12 @@ def replica_starts(
         return
     kinds = [near_first(instance, kind) for kind in kinds_of(instance)]
     counts = [r for r in range(2, instance.chunks + 1) if instance.chunks % r == 0 and r <= max(map(len, kinds))]
+    until = limits.within(SHARE * limits.remaining, start=None)
     for i, count in enumerate(counts):
         parts = [[kind[j * (len(kind) // count) :][: len(kind) // count] for kind in kinds] for j in range(count)]
         devices: Ints = np.array([[d for part in own for d in part] for own in parts])
-        share = limits.within(SHARE * limits.remaining / (len(counts) - i * SHARE), start=None)
-        plan = solve(one_group(instance, devices[0], instance.chunks // count), share)
+        own = until.within(until.remaining / (len(counts) - i), start=None)
+        plan = solve(one_group(instance, devices[0], instance.chunks // count), own)
         if plan is not None:
             yield all_groups(instance, devices, plan)
 
