@@ -21,14 +21,13 @@ from mtpp_dsl.solvers.schedule.search.schedule_starts import sample_incumbent, t
 
 __all__ = ["transplant"]
 
-NAME = "transplant"
 PATIENCE = 4
 """How often every module of a family is searched without a better schedule of any, before the family is left alone."""
 PASSES = 3
 """Through all members of a family, each tried in the plan."""
 
 
-def transplant(problem: Problem, limits: Limits, progress: Progress) -> Result:
+def transplant(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the plan that modules with better orders make of one to start from.
 
     Modules between anchors, as of ``chain-relaxation``, that have one graph are a family. Each is scheduled by itself,
@@ -36,12 +35,13 @@ def transplant(problem: Problem, limits: Limits, progress: Progress) -> Result:
     take the place of what the plan does, one at a time, where everything together ends earlier.
 
     Args:
+        name: of the method.
         problem: a makespan on links.
         limits: when to stop, and where to start.
         progress: told of plans.
     """
     instance = ScheduleInstance.of(problem)
-    incumbent = sample_incumbent(NAME, instance, limits, progress)
+    incumbent = sample_incumbent(name, instance, limits, progress)
     plan = take_starts(incumbent, instance, limits)
     if any(isinstance(rule, (Colocate, Separate)) for rule in problem.constraints):
         incumbent.note("nodes must, or must not, share a device: modules are not scheduled by themselves")

@@ -93,6 +93,13 @@ def test_memory_is_kept() -> None:
     assert not result.plan.assignment.any()
 
 
+def test_results_have_the_name_of_a_subclass() -> None:
+    class Renamed(Transplant):
+        name = "renamed"
+
+    assert Renamed().solve(forks(0, 2, uneven=False), Limits(time=0.3), Progress()).method == "renamed"
+
+
 def test_it_says_why_it_does_nothing() -> None:
     """Without two modules of one graph, and with nodes that share a device, it ends with the plan to start from."""
     one = Transplant().solve(forks(0, 1, uneven=True), Limits(), Progress())
