@@ -132,6 +132,9 @@ was 2 and 12 % ahead after 4 s (two networks of 100 nodes, ghannane2023)."""
 MOVES_ALIKE = 0.4
 """The same where several devices are equal, in place of list schedules and ``ea``: of GPT-3 on 24 GPUs (examples/cases)
 these take 20 s, for half of the throughput that ``annealing`` has after 10 s."""
+ALIKE_SHORT, BOUNDS_SHORT = 0.85, 0.5
+"""The same where time is short, before any bound, and then the share of each of the simple bounds: the first list
+schedule of a batch on six equal cards and a CPU has 5 % of the throughput that ``annealing`` has after 2 s."""
 LEARNED = (0.4, 20.0)
 """The share of ``placeto``, and its seconds at most, in large graphs that nothing parts: 8 s of it and 12 s of
 ``annealing`` are 5 and 7 % ahead of 20 s of ``annealing`` from list schedules (wired-weak-er-n100-m20, -ws)."""

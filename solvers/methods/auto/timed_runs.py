@@ -17,7 +17,9 @@ from mtpp_dsl.solvers.backends.cpsat.effort import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.penalties import FEW_SHARE, KNOWN_SHARE
 from mtpp_dsl.solvers.methods.auto.policy import (
+    ALIKE_SHORT,
     ALONE,
+    BOUNDS_SHORT,
     EVOLVED,
     LISTS_SHARE,
     MANY_NODES,
@@ -129,7 +131,7 @@ class BatchRun(AutoSteps):
         short = self.limits.remaining < SHORT
         self.first(load(METHODS, "single-device")())
         if self.alike and self.problem.graph.n > ONE_CORE.lns_nodes:
-            self.move_first()
+            self.move_first(short=short)
         else:
             self.list_first(short=short)
             if self.problem.graph.n > MANY_NODES and parted(self.problem):
@@ -153,10 +155,17 @@ class BatchRun(AutoSteps):
             if short and name == QUICK_SHORT[0] and self.problem.graph.n > ONE_CORE.lns_nodes:
                 self.run(LaneTask(load(METHODS, "annealing")(), MOVES_SHORT))
 
-    def move_first(self) -> None:
-        """Bound the batch by what costs next to nothing; anneal schedules, and bound them by the order of chunks."""
+    def move_first(self, *, short: bool) -> None:
+        """Bound the batch by what costs next to nothing; anneal schedules, and bound them by the order of chunks.
+
+        If time is short, schedules come before bounds.
+        """
+        if short:
+            self.run(LaneTask(load(METHODS, "annealing")(), ALIKE_SHORT))
         for name in BOUNDS:
-            self.run(LaneTask(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
+            self.run(LaneTask(load(METHODS, name)(), BOUNDS_SHORT if short else QUICK_SHARE, QUICK_SECONDS))
+        if short:
+            return
         first = [LaneTask(load(METHODS, "annealing")(), MOVES_ALIKE)]
         if cores(self.limits) > 1:
             self.at_once([lane for lane in (first, self.ordered) if lane])
