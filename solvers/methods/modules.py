@@ -157,7 +157,7 @@ class Transplant(Scoped, MethodBase):
         """Return the best plan found."""
         from mtpp_dsl.solvers.schedule.lifted.transplant import transplant
 
-        return transplant(problem, limits, progress)
+        return transplant(self.name, problem, limits, progress)
 
 
 class MilpSplit(Scoped, MethodBase):
@@ -228,7 +228,7 @@ class Piecewise(Scoped, MethodBase):
 
     Args:
         wanted: nodes of a piece, about so many; None for 64.
-        patience: rounds without a better schedule after which the annealing of a piece ends.
+        patience: rounds without a better schedule after which the annealing of a piece, and of the whole, ends.
     """
 
     name = "piecewise"

@@ -15,6 +15,7 @@ from mtpp_dsl.core.problem.graph import Floats, Ints
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.core.registry import METHODS, load
 from mtpp_dsl.solvers.algorithms.module_rows import ModuleRow
+from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.splitting.module_problems import Place, Timetable, grouped, parts, timetable
@@ -35,7 +36,8 @@ def anneal_piecewise(
     """Return the best schedule found; without a plan, with a note that says why.
 
     Each piece reads what earlier ones have computed, where that is, and all of it is there when the piece begins. The
-    schedules of the pieces are put one behind the other, and then everything starts as early as its order allows.
+    schedules of the pieces are put one behind the other, and then everything starts as early as its order allows. A
+    list schedule is there before the first piece is, so that a run that is stopped early has a plan.
 
     Args:
         name: of the method.
@@ -43,10 +45,12 @@ def anneal_piecewise(
         limits: when to stop, and where the annealing of the whole starts if that is better.
         progress: told of plans.
         wanted: nodes of a piece, about so many; None for 64.
-        patience: rounds without a better schedule after which the annealing of a piece ends.
+        patience: rounds without a better schedule after which the annealing of a piece, and of the whole, ends.
     """
     incumbent = Incumbent(name, problem, limits, progress)
-    incumbent.take_start()
+    first = known(problem, limits, progress)
+    if first is not None:
+        incumbent.take(first)
     row = pieces(problem, wanted)
     annealing = load(METHODS, "annealing")
     if len(row.modules) > 1:
@@ -56,7 +60,7 @@ def anneal_piecewise(
             incumbent.take(plan)
     else:
         incumbent.note("the graph is one piece: no few tensors part it")
-    whole = annealing()
+    whole = annealing(patience=patience)
     if not incumbent.done and refusal(whole, problem) is None:
         rest = limits.within(limits.remaining, start=incumbent.plan)
         found = whole.solve(problem, rest, progress).plan
@@ -75,7 +79,9 @@ def rooms(problem: Problem, row: ModuleRow) -> Floats:
     own = np.array([needs[nodes].sum() for nodes in row.modules])
     if own.sum() <= problem.memory_limit.min(initial=inf):
         return np.full((len(own), problem.k), inf)
-    return np.outer(own / own.sum(), problem.memory_limit * (1 - SPARE))
+    limited = np.isfinite(problem.memory_limit)
+    shares = np.outer(own / own.sum(), np.where(limited, problem.memory_limit, 0.0) * (1 - SPARE))
+    return np.where(limited, shares, inf)
 
 
 class _Row:

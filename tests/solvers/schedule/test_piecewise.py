@@ -45,6 +45,22 @@ def test_pieces_make_a_plan(spec: str) -> None:
     assert any("pieces of" in note for note in result.notes)
 
 
+def test_a_list_schedule_is_there_before_the_first_piece() -> None:
+    """Stopped as soon as it has reported a plan, the method has that plan."""
+    problem = mtpp_dsl.load(SAMPLE)
+    progress = Progress(lambda progress, _: progress.stop() if progress.plan is not None else None)
+    result = Piecewise(wanted=10).solve(problem, Limits(time=60.0), progress)
+    assert result.plan is not None
+    assert not verify(problem, result.plan)
+
+
+def test_results_have_the_name_of_a_subclass() -> None:
+    class Renamed(Piecewise):
+        name = "renamed"
+
+    assert Renamed(wanted=10, patience=1).solve(mtpp_dsl.load(SAMPLE), Limits(time=0.3), Progress()).method == "renamed"
+
+
 def test_pieces_are_of_the_wanted_size() -> None:
     problem = mtpp_dsl.load(SAMPLE)
     assert max(pieces(problem, 10).sizes) <= 20
@@ -59,9 +75,13 @@ def test_memory_is_shared_out_where_it_binds() -> None:
     row = pieces(problem, 10)
     assert np.isinf(rooms(problem, row)).all()
     total = float(problem.graph.memory.sum())
-    tight = mtpp_dsl.load(SAMPLE.replace("memory = 16 GiB", f"memory = {0.6 * total / 2**30!r} GiB"))
+    spec = SAMPLE.replace("memory = 16 GiB", f"memory = {0.6 * total / 2**30!r} GiB")
+    tight = mtpp_dsl.load(spec)
     shares = rooms(tight, row)
     assert shares[:, 1:].sum(axis=0) == pytest.approx(0.6 * total, rel=1e-6)
+    unlimited = rooms(mtpp_dsl.load(spec.replace(", memory = 64 GiB", "")), row)
+    assert np.isinf(unlimited[:, 0]).all()
+    assert unlimited[:, 1:] == pytest.approx(shares[:, 1:])
     result = solved(tight)
     assert result.plan is not None
     assert not verify(tight, result.plan)

@@ -32,7 +32,7 @@ COMPILED = (
     "interval", "latency-search", "lifted", "local-search", "milp-split", "orders", "random", "series", "slicegraph",
 )  # fmt: skip
 """Methods that have, among them, all loops that are compiled."""
-PATIENT: dict[str, dict[str, Any]] = {"placeto": {"patience": 5}}
+PATIENT: dict[str, dict[str, Any]] = {"placeto": {"patience": 5}, "piecewise": {"patience": 1}}
 """What makes further methods end soon in make test."""
 SAMPLES = {"msr": MSR, "moirai": MOIRAI, "model": json.loads(text_of(llama(1)))}
 
