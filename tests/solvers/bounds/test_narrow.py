@@ -26,11 +26,11 @@ from tests.oracle import optimum
 from tests.split_problems import split_problem
 
 
-def proved(problem: Problem, best: float) -> Result:
+def proved(problem: Problem, best: float, seconds: float = 20.0) -> Result:
     """Return the result of the method that knows the cost of a plan."""
     progress = Progress()
     progress.report_cost(best)
-    return Configuration().solve(problem, Limits(time=20.0), progress)
+    return Configuration().solve(problem, Limits(time=seconds), progress)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -97,7 +97,7 @@ def test_residual_networks_are_bounded_above_their_work() -> None:
     """Large enough for tables; the bound is checked, its certificate by tables of its own."""
     problem = residual(32)
     simple = float(problem.graph.work.sum()) / 3.1
-    bound = proved(problem, 1.05 * simple).bound
+    bound = proved(problem, 1.05 * simple, seconds=4.0).bound
     assert bound is not None
     assert bound.method == "configuration"
     assert bound.cost > simple * 1.001

@@ -109,7 +109,7 @@ def test_plans_of_many_chunks_keep_to_the_order(method: str, kinds: int | None) 
         found = load(METHODS, method)()
         if found.accepts(problem) is not None:
             continue
-        plan = found.solve(problem, Limits(time=0.3), Progress()).plan
+        plan = found.solve(problem, Limits(time=0.1), Progress()).plan
         if plan is None or not 0 < cost_of(problem, plan) < inf:
             continue
         cost = cost_of(problem, plan)
