@@ -20,6 +20,8 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=4)
 # each module is compiled when it is first imported, and kept: to compile all that pip installs takes as long as the rest
 export PYTHONDONTWRITEBYTECODE :=
+# IPython warns of an environment that is active and not the one it runs in
+unexport VIRTUAL_ENV
 # of tests that take long, a commit tries some, and a few commits try all (tests/turns.py); make test TURN= tries all
 TURN ?= $(shell git rev-parse HEAD 2>/dev/null || echo 0)
 TURNS = $(if $(filter usual,$*),$(TURN:%=--turn=%))
