@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -100,3 +101,18 @@ def braided_problem(seed: int, most: int = 6) -> Problem:
         rules.append(rule(nodes=(int(random.integers(n)),), devices=(int(random.integers(len(devices))),)))
     link = Shared(2.0) if free == 0 and random.random() < 0.5 else Host(2.0)
     return Problem.create(graph, devices, link, MAKESPAN, rules)
+
+
+def mated_problem(seed: int, most: int = 6) -> Problem:
+    """Return a problem of :func:`braided_problem` with ends of edges together, some of which cost nothing to part."""
+    random = np.random.default_rng(seed)
+    given = braided_problem(seed, most)
+    graph = given.graph
+    edges = np.stack([graph.tails, graph.heads], axis=1)
+    pairs = edges[random.random(len(edges)) < random.choice([0.3, 0.6])].tolist()
+    free = [u for u, _ in pairs if random.random() < 0.7]
+    output = graph.output.copy()
+    output[free] = 0.0
+    rules = [*given.constraints, *(Colocate(nodes=(int(u), int(v))) for u, v in pairs)]
+    changed = replace(graph, output=output)
+    return Problem.create(changed, given.devices, given.interconnect, MAKESPAN, rules)

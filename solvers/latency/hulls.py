@@ -22,6 +22,8 @@ TRIALS = 12
 """Rents that are tried for one run."""
 LARGEST_RENT = 2.0**16
 """Over the first; the rent of all nodes is then 64 times all times and tensors, which the whole numbers hold."""
+NEVER = 1 << 58
+"""What it costs to part nodes that are in one subgraph or in none."""
 
 
 def reachable(graph: Graph) -> Bools:
@@ -65,7 +67,9 @@ class Hulls:
         heavy = float(instance.memory.sum())
         self.rent = total / heavy * 2.0**-10 if heavy > 0 else 1.0
         cost = np.floor(instance.tensor * self.units).astype(np.int64).tolist()
-        nets = (([u, *graph.successors(u).tolist()], cost[u]) for u in range(graph.n))
+        nets = [([u, *graph.successors(u).tolist()], cost[u]) for u in range(graph.n)]
+        if self.single:
+            nets += [(np.flatnonzero(members[g]).tolist(), NEVER) for g in np.flatnonzero(self.large).tolist()]
         edges = np.stack([graph.tails, graph.heads], axis=1)
         self._sets = CheapestSets(graph.n, nets, edges, inf if graph.n > SMALL else 0.0)
         self.alone: Floats = (instance.time[:, free] + beside[instance.group]).min(axis=1, initial=np.inf)
@@ -135,8 +139,9 @@ class Hulls:
         """Return the least time of a subgraph that holds the nodes i to j of the path and *more*, whatever else.
 
         A minimum cut, in whole numbers rounded down: other nodes cost their time, and every tensor of which it has some
-        and not all of producer and readers costs a payment. Where the cheapest set does not fit, memory has a rent,
-        also returned, and the rent of a full memory is taken off: a bound at any rent, the best of some.
+        and not all of producer and readers costs a payment; with one subgraph on each device, it has all of colocated
+        nodes or none. Where the cheapest set does not fit, memory has a rent, also returned, and the rent of a full
+        memory is taken off: a bound at any rent, the best of some.
         """
         graph = self.graph
         inside = np.zeros(graph.n, np.bool_)
@@ -145,8 +150,8 @@ class Hulls:
         hull[[path[i], path[j]]] = True
         hull[list(more)] = True
         self._hold(inside, down, up, np.flatnonzero(hull))
-        earlier, later = self._beyond(path, i, j)
-        if ((earlier | later) & inside).any():
+        outside = np.logical_or(*self._beyond(path, i, j))
+        if (outside & inside).any():
             return np.inf, 0.0
         size = self._held(inside)
         kinds = [(d, limit) for d, limit in self.kinds if size <= limit]
@@ -155,7 +160,7 @@ class Hulls:
             return np.inf, 0.0
 
         def at(rent: float) -> tuple[float, bool]:
-            return min(self._rented(d, limit, rent, inside, earlier | later, down, up) for d, limit in kinds)
+            return min(self._rented(d, limit, rent, inside, outside, down, up) for d, limit in kinds)
 
         best, rent, low, high = -np.inf, 0.0, 0.0, np.inf
         trial = 0.0
@@ -195,7 +200,8 @@ class Hulls:
         graph, instance = self.graph, self.instance
         allowed = np.isfinite(instance.time[:, d])
         state = np.zeros(graph.n, np.int64)
-        state[outside | ~allowed] = OUT
+        out = outside | ~allowed
+        state[self._with_mates(out) if self.single else out] = OUT
         state[inside] = IN
         rent = rent if limit < np.inf else 0.0
         price = np.floor((np.where(allowed, instance.time[:, d], 0.0) + rent * instance.memory) * self.units)
@@ -228,11 +234,13 @@ class Hulls:
 
     def _held(self, inside: Bools) -> float:
         """Return the memory of a set of nodes and of those colocated with them."""
-        groups = np.unique(self.instance.group[inside])
+        return float(self.instance.memory[self._with_mates(inside)].sum())
+
+    def _with_mates(self, nodes: Bools) -> Bools:
+        """Return a set of nodes with those colocated with them."""
+        groups = np.unique(self.instance.group[nodes])
         groups = groups[self.large[groups]]
-        if len(groups):
-            inside = inside | self.members[groups].any(axis=0)
-        return float(self.instance.memory[inside].sum())
+        return nodes | self.members[groups].any(axis=0) if len(groups) else nodes
 
     def path(self, weights: Floats, passed: Floats) -> list[int]:
         """Return the path of the greatest sum of *weights* [n] of its nodes and *passed* [n] of all but the last."""

@@ -4,8 +4,9 @@ Take a path. Every subgraph is contiguous, so it holds a run of the path's nodes
 the first and the last of them all that lies between these two in the graph: their hull. No node that reaches the run's
 predecessor on the path is in it, and none that its successor reaches. So what it takes is at least the least over all
 contiguous sets that hold the hull and none of those: a minimum cut, as each node costs its time, and each tensor of
-whose producer and readers the set has some and not all costs a payment. These runs, and the nodes of the path on
-devices with ``io = free``, take place one after another. A dynamic programme over the path finds the cheapest way to
+whose producer and readers the set has some and not all costs a payment. Where each device has one subgraph, the set has
+all of colocated nodes or none. These runs, and the nodes of the path on devices with ``io = free``, take place one
+after another. A dynamic programme over the path finds the cheapest way to
 cut it into no more runs than there may be subgraphs, whose hulls fit into a memory each. Minimum cuts are taken where
 they matter: of the runs on the cheapest ways, until all of these are known. Where the set of a minimum cut does not fit
 into a memory, its nodes pay a rent for theirs, and that of a full memory is taken off, a Lagrangian relaxation.

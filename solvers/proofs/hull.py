@@ -25,6 +25,8 @@ from mtpp_dsl.solvers.proofs.proof_reading import barred_nodes, least_workspace
 ROUNDING = 1e-12
 BITS = 50
 MAX_SUM = 2.0**58
+NEVER = 1 << 58
+"""What it costs to part nodes that are in one subgraph or in none."""
 
 
 class PathHullProof:
@@ -37,7 +39,8 @@ class PathHullProof:
 
     For the runs i to j in ``cuts``, that is the least over all sets that hold what the subgraph must and nothing from
     which the run's predecessor is reached, or that its successor reaches: by flows in whole numbers, rounded down,
-    which are checked themselves. The memory of what it holds has a *rent*, and that of a full memory is taken off.
+    which are checked themselves. Where devices have one subgraph only, the sets have all of colocated nodes or none.
+    The memory of what it holds has a *rent*, and that of a full memory is taken off.
     """
 
     name = "path-hull"
@@ -176,9 +179,7 @@ class _Cut:
         total = fsum(x for x in problem.time.ravel().tolist() if x < inf) + fsum(self.tensor)
         self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
         pins = [[u, *graph.successors(u).tolist()] for u in range(graph.n)]
-        self.starts = np.cumsum([0, *(len(members) for members in pins)])
-        self.pins = np.array([v for members in pins for v in members], np.int64)
-        self.cost = np.array([floor(cost * self.units) for cost in self.tensor], np.int64)
+        paid = [floor(cost * self.units) for cost in self.tensor]
         self.readers = [sum(1 << v for v in graph.successors(u).tolist()) for u in range(graph.n)]
         self.after, self.before = [0] * graph.n, [0] * graph.n
         for u in reversed(graph.topological_order.tolist()):
@@ -200,6 +201,11 @@ class _Cut:
         allowed = [self._subgraphs(d) for d in self.paying]
         self.most = min(sum(allowed), graph.n)
         self.single = all(most == 1 for most in allowed)
+        # With one subgraph on each device, colocated nodes are in one subgraph.
+        pins += [list(_bits(mates)) for mates in dict.fromkeys(self.mates) if self.single and mates.bit_count() > 1]
+        self.starts = np.cumsum([0, *(len(members) for members in pins)])
+        self.pins = np.array([v for members in pins for v in members], np.int64)
+        self.cost = np.array([*paid, *[NEVER] * (len(pins) - graph.n)], np.int64)
         self.barred = [self._barred(d) for d in range(problem.k)]
         self.limit = [self._limit(d) for d in range(problem.k)]
         alike = {(problem.time[:, d].tobytes(), self.barred[d], self.limit[d]): d for d in reversed(self.paying)}
@@ -310,6 +316,7 @@ class _Cut:
         """
         graph = self.problem.graph
         barred = outside | self.barred[d]
+        barred = self.with_mates(barred) if self.single else barred
         state = np.array(
             [IN if inside >> v & 1 else OUT if barred >> v & 1 else FREE for v in range(graph.n)], np.int64
         )

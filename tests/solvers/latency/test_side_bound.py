@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.core.constraints import Contiguous, Memory
+from mtpp_dsl.core.constraints import Colocate, Contiguous, Memory
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.result import Bound
@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.latency.side_pass import CHEAPEST_WAY
 from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch, PathHull
 from mtpp_dsl.solvers.proofs.hull import PathHullProof
-from tests.latency_cases import BESIDE, MAKESPAN, braided_problem
+from tests.latency_cases import BESIDE, MAKESPAN, braided_problem, mated_problem
 from tests.oracle import optimum
 
 
@@ -48,6 +48,21 @@ def blocks(count: int = 2) -> Problem:
     return Problem.create(graph, devices, Host(1.0), MAKESPAN, [Contiguous(), Memory()])
 
 
+def test_colocated_nodes_are_cut_off_together() -> None:
+    """The second subgraph reads what u has left, which takes 10, or runs v and u, 20; u without v takes nothing."""
+    edges = [(0, 1), (0, 2), (2, 3), (1, 4), (3, 4)]
+    graph = Graph.create(
+        ["s", "x", "v", "u", "t"], edges, work=[0, 0, 20, 0, 0], output=[0, 0, 0, 10, 0], memory=[1, 0, 0, 0, 1]
+    )
+    devices = [Device("a", memory=1.0), Device("b", memory=1.0)]
+    apart = Problem.create(graph, devices, Host(1.0), MAKESPAN, [Contiguous(), Memory()])
+    together = Problem.create(graph, devices, Host(1.0), MAKESPAN, [*apart.constraints, Colocate(nodes=(2, 3))])
+    data = {"path": ["s", "x", "t"], "cuts": [[1, 2, 0.0], [2, 2, 0.0]]}
+    for problem, least in ((apart, 0.0), (together, 10.0)):
+        assert Hulls(LatencyInstance.of(problem)).cheapest([0, 1, 4], 2, 2)[0] == pytest.approx(least)
+        assert proved(problem, data) == pytest.approx(least)
+
+
 def test_what_no_subgraph_along_the_path_has_room_for() -> None:
     """Branches beside the path need subgraphs of their own: bounds without them are below the optimum."""
     problem = blocks(1)
@@ -67,7 +82,18 @@ def test_what_no_subgraph_along_the_path_has_room_for() -> None:
 @pytest.mark.parametrize("seed", [*BESIDE, *range(300, 420)])
 def test_no_plan_is_below_the_bound(seed: int) -> None:
     """On braids of chains with everything on and off; the certificate proves as much, and no more than there is."""
-    problem = braided_problem(seed, 4)
+    no_plan_is_below(braided_problem(seed, 4))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("seed", [3, 200, 201, 4, 202, 203, 5, 204, 205, 17, 206, 207, 68, *range(208, 300)])
+def test_no_plan_with_ends_of_edges_together_is_below_the_bound(seed: int) -> None:
+    """Colocated nodes are in one subgraph only where each device has one; the first of three seeds tell otherwise."""
+    no_plan_is_below(mated_problem(seed, 4))
+
+
+def no_plan_is_below(problem: Problem) -> None:
+    """Compare the bound of a problem, and what its certificate proves, with brute force."""
     best, result = optimum(problem), PathHull().solve(problem, Limits(), Progress())
     if result.infeasibility is not None:
         assert best is None
