@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isqrt
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +10,7 @@ from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 
 NONE = 1 << 29
 """A value that no split has: values lie between minus a half of it and a half of it."""
+FIRST = -1
 Table = NDArray[np.int32]
 
 
@@ -21,71 +20,66 @@ class Sweep:
     Args:
         states: of the sweep.
         load: [transitions] what the first side's load grows by.
-        value: [transitions] what the value grows by, of either sign.
         capacity: the largest load.
     """
 
-    def __init__(self, states: Frontier, load: Ints, value: Ints, capacity: int) -> None:
+    def __init__(self, states: Frontier, load: Ints, capacity: int) -> None:
         self._states, self._capacity = states, capacity
-        self._load, self._value = load.tolist(), value.tolist()
-        self._stride = isqrt(len(states.order)) + 1
-        self._kept: list[Table] = []
-        self._room = np.empty(capacity + 1, np.int32)
+        self._load = np.minimum(load, capacity + 1).tolist()
+        self._begins, self._before, self._after = states.begins.tolist(), states.before.tolist(), states.after.tolist()
+        self._row: list[int] = []
+        """Of each transition, where it is noted for which loads it is better than those before it to its state."""
+        rows = 0
+        for begin, end in zip(self._begins[:-1], self._begins[1:], strict=True):
+            seen: set[int] = set()
+            for after in self._after[begin:end]:
+                self._row.append(rows if after in seen else FIRST)
+                rows += after in seen
+                seen.add(after)
         shape = (int(states.states.max(initial=1)), capacity + 1)
-        self._tables = [np.empty(shape, np.int32) for _ in range(min(self._stride, len(states.order)) + 1)]
+        self._tables = [np.empty(shape, np.int32) for _ in range(2)]
+        self._room = np.empty(capacity + 1, np.int32)
+        self._better = np.empty((rows, capacity + 1), np.bool_)
 
-    def least(self) -> Table:
-        """Return [capacity + 1] the least value of a split whose first side's load is no more; :data:`NONE`: none."""
-        table = np.zeros((1, self._capacity + 1), np.int32)
-        self._kept = []
-        for step in range(len(self._states.order)):
-            if step % self._stride == 0:
-                self._kept.append(table.copy())
-            table = self._next(step, table, self._tables[step % 2])
+    def least(self, value: Ints) -> Table:
+        """Return [capacity + 1] the least value of a split whose first side's load is no more; :data:`NONE`: none.
+
+        Args:
+            value: [transitions] what the value grows by, of either sign.
+        """
+        values = value.astype(np.int32)
+        table, width, room = np.zeros((1, self._capacity + 1), np.int32), self._capacity + 1, self._room
+        for step, (begin, end) in enumerate(zip(self._begins[:-1], self._begins[1:], strict=True)):
+            following = self._tables[step % 2]
+            for t in range(begin, end):
+                shift, row, after = self._load[t], self._row[t], following[self._after[t]]
+                came = table[self._before[t], : width - shift]
+                if row == FIRST:
+                    after[:shift] = NONE
+                    np.add(came, values[t], out=after[shift:])
+                else:
+                    gained = np.add(came, values[t], out=room[: width - shift])
+                    self._better[row, :shift] = False
+                    np.less(gained, after[shift:], out=self._better[row, shift:])
+                    np.minimum(after[shift:], gained, out=after[shift:])
+            table = following
         least: Table = table[0].copy()
         return least
 
     def split(self, load: int) -> Bools:
         """Return [supernodes of the order] what is on the first side of the best split with that load or less.
 
-        :meth:`least` has been called.
+        It is the best one for the values of which :meth:`least` was asked last.
         """
         states = self._states
         on_one = np.zeros(len(states.order), np.bool_)
-        state, step = 0, len(states.order)
-        for kept in range(len(self._kept) - 1, -1, -1):
-            first = kept * self._stride
-            tables = [self._kept[kept]]
-            for i in range(first, step):
-                tables.append(self._next(i, tables[-1], self._tables[i - first]))
-            while step > first:
-                step -= 1
-                before, value = tables[step - first], tables[step - first + 1][state, load]
-                t = next(
-                    t
-                    for t in range(states.begins[step], states.begins[step + 1])
-                    if states.after[t] == state
-                    and self._load[t] <= load
-                    and before[states.before[t], load - self._load[t]] + self._value[t] == value
-                )
-                on_one[step] = states.on_one[t]
-                state, load = states.before[t], load - self._load[t]
+        state = 0
+        for step in range(len(states.order) - 1, -1, -1):
+            t = next(
+                t
+                for t in range(self._begins[step + 1] - 1, self._begins[step] - 1, -1)
+                if self._after[t] == state and (self._row[t] == FIRST or self._better[self._row[t], load])
+            )
+            on_one[step] = states.on_one[t]
+            state, load = self._before[t], load - self._load[t]
         return on_one
-
-    def _next(self, step: int, table: Table, out: Table) -> Table:
-        """Return [states, loads] the least values after a step, in the first rows of *out*."""
-        states, width = self._states, self._capacity + 1
-        following, room = out[: states.states[step]], self._room
-        seen = [False] * len(following)
-        for t in range(states.begins[step], states.begins[step + 1]):
-            shift, after = min(self._load[t], width), states.after[t]
-            came = table[states.before[t], : width - shift]
-            if seen[after]:
-                best = following[after, shift:]
-                np.add(came, np.int32(self._value[t]), out=room[: width - shift])
-                np.minimum(best, room[: width - shift], out=best)
-            else:
-                seen[after] = True
-                following[after, :shift] = NONE
-                np.add(came, np.int32(self._value[t]), out=following[after, shift:])
-        return following

@@ -16,18 +16,18 @@ from mtpp_dsl.solvers.bounds.configuration.narrow_sets import HEAVIEST, NarrowSe
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
-PULL = 0.7
+PULL = 0.85
 """How far weights are drawn towards the best ones known."""
 WORK, TENSORS = 5e-4, 0.1
 """The box around the best weights: shares of a supernode's work, and of what its tensors cost."""
 LEAST = 1e-6
 """The box is at least so wide, of the mean weight."""
 WIDER, WIDEST = 2.0, 2.0**10
-STALLED = 25
+STALLED = 60
 """So often weights are changed in vain before the target is given up."""
 AGAIN = 0.4
 """Of the weight that a supernode keeps once a set has it, when sets for the other devices are looked for."""
-SETS = 6
+SETS = 2
 """Sets of a kind that are looked for at a time."""
 
 

@@ -59,7 +59,7 @@ class NarrowSets:
             walk, cut = (states, nets) if pays and len(nets) else (alone, np.zeros_like(nets))
             self.sizes.append(WholeLoads(1 / self.unit, self.capacity, target, work, cut))
             load = work[walk.placed()] * walk.on_one + walk.costs(cut)[0]
-            self._sweeps.append((walk, np.minimum(load, over)))
+            self._sweeps.append((walk, Sweep(walk, load, self.capacity)))
 
     def heaviest(self, kind: int, weights: Ints) -> tuple[Ints, Bools]:
         """Return [capacity + 1] the largest weight of a set by its load, and the set at the capacity.
@@ -68,9 +68,8 @@ class NarrowSets:
             kind: of device.
             weights: [supernodes] zero or more, together :data:`HEAVIEST` at most.
         """
-        walk, load = self._sweeps[kind]
-        sweep = Sweep(walk, load, -weights[walk.placed()] * walk.on_one, self.capacity)
-        least = sweep.least()
+        walk, sweep = self._sweeps[kind]
+        least = sweep.least(-weights[walk.placed()] * walk.on_one)
         in_set = np.zeros(self._instance.n, np.bool_)
         in_set[walk.order[sweep.split(self.capacity)]] = True
         return -least.astype(np.int64), in_set

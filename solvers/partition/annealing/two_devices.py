@@ -129,8 +129,8 @@ class TwoDevices:
         for d, cut, there in zip((one, other), pays, (states.on_one, ~states.on_one), strict=True):
             time = np.rint(np.where(instance.allowed[:, d], instance.time[:, d] / unit, most + 1)).astype(np.int64)
             added.append(np.minimum(time[placed] * there + cut * bool(instance.pays[d]), most + 1))
-        sweep = Sweep(states, added[0], added[1], most)
-        least = sweep.least()
+        sweep = Sweep(states, added[0], most)
+        least = sweep.least(added[1])
         if least[-1] >= NONE // 2:
             return device
         divided = device.copy()

@@ -30,8 +30,9 @@ def test_the_heaviest_set_is_found_for_each_load(seed: int) -> None:
     assert states is not None
     capacity = int(random.integers(0, 25))
     load = work[states.placed()] * states.on_one + states.costs(cost)[0]
-    sweep = Sweep(states, load, -weights[states.placed()] * states.on_one, capacity)
-    heaviest = -sweep.least()
+    sweep = Sweep(states, load, capacity)
+    sweep.least(weights[states.placed()])  # of other values, asked before
+    heaviest = -sweep.least(-weights[states.placed()] * states.on_one)
 
     def load_of(held: np.ndarray) -> int:
         cut = [c for pins, c in zip(nets, cost.tolist(), strict=True) if 0 < held[pins].sum() < len(pins)]
@@ -59,8 +60,8 @@ def test_two_devices_share_what_they_hold_in_the_best_way(seed: int) -> None:
     assert states is not None
     one, other = states.costs(cost)
     placed, capacity = states.placed(), int(random.integers(0, 25))
-    sweep = Sweep(states, one + work[placed, 0] * states.on_one, other + work[placed, 1] * ~states.on_one, capacity)
-    least = sweep.least()
+    sweep = Sweep(states, one + work[placed, 0] * states.on_one, capacity)
+    least = sweep.least(other + work[placed, 1] * ~states.on_one)
 
     def loads(split: np.ndarray) -> list[int]:
         cut = [
