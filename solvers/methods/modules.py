@@ -221,7 +221,7 @@ class MilpSplit(Scoped, MethodBase):
 
 
 class Piecewise(Scoped, MethodBase):
-    """Method ``piecewise``: pieces of a row of modules annealed one after another, then the whole.
+    """Method ``piecewise``: pieces of a row of modules annealed one after another, then windows across them, or all.
 
     A search that moves single nodes gets nowhere in a graph of thousands, and far in one of a hundred. See
     :mod:`mtpp_dsl.solvers.schedule.splitting.piecewise`.
@@ -233,7 +233,7 @@ class Piecewise(Scoped, MethodBase):
 
     name = "piecewise"
     gives: Gives = "plan"
-    summary = "pieces of the graph that few tensors join, annealed one after another, then all of it"
+    summary = "pieces of the graph that few tensors join, annealed one after another, then windows of the schedule"
     scopes = (
         checking(ONE_SAMPLE),
         replace(BATCH, constraints=tuple(kind for kind in BATCH.constraints if kind is not PinChunks)),

@@ -1,4 +1,4 @@
-"""Anneal the pieces of a row of modules one after another, then the whole: method ``piecewise``."""
+"""Anneal the pieces of a row of modules, then windows across them or the whole: method ``piecewise``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.splitting.module_problems import Place, Timetable, grouped, parts, timetable
 from mtpp_dsl.solvers.schedule.splitting.pieces import pieces
+from mtpp_dsl.solvers.schedule.splitting.reannealing import Reannealing, refused
 from mtpp_dsl.solvers.schedule.splitting.split_run import Joint, put_together
 
 __all__ = ["anneal_piecewise"]
 
-SHARE = 0.7
-"""Of the time, for the pieces; the rest is for the whole."""
+SHARE, FIRST_SHARE = 0.7, 0.2
+"""Of the time, for the pieces; the rest is for the whole. And where windows across the pieces follow."""
 SPARE = 1e-9
 """Relative: the memories that pieces may use add up to that much less than there is."""
 
@@ -36,8 +37,9 @@ def anneal_piecewise(
     """Return the best schedule found; without a plan, with a note that says why.
 
     Each piece reads what earlier ones have computed, where that is, and all of it is there when the piece begins. The
-    schedules of the pieces are put one behind the other, and then everything starts as early as its order allows. A
-    list schedule is there before the first piece is, so that a run that is stopped early has a plan.
+    schedules of the pieces are put one behind the other, and then everything starts as early as its order allows. Then
+    windows of the schedule are annealed again, where they are problems of their own, and then the whole. A list
+    schedule is there before the first piece is, so that a run that is stopped early has a plan.
 
     Args:
         name: of the method.
@@ -60,6 +62,8 @@ def anneal_piecewise(
             incumbent.take(plan)
     else:
         incumbent.note("the graph is one piece: no few tensors part it")
+    if incumbent.plan is not None and not refused(problem):
+        Reannealing(problem, incumbent.plan).run(limits, progress, incumbent.take)
     whole = annealing(patience=patience)
     if not incumbent.done and refusal(whole, problem) is None:
         rest = limits.within(limits.remaining, start=incumbent.plan)
@@ -98,7 +102,8 @@ class _Row:
     def plan(self) -> Plan | None:
         """Return the schedule of all pieces; None if one of them has none, or it was stopped."""
         joints, at = [], 0.0
-        until = self._limits.within(SHARE * self._limits.remaining, start=None)
+        share = SHARE if refused(self._problem) else FIRST_SHARE
+        until = self._limits.within(share * self._limits.remaining, start=None)
         left = self._problem.graph.n
         for i, member in enumerate(self._classes.members):
             self._progress.say(f"annealing piece {i + 1} of {len(self._classes.members)}")
