@@ -116,3 +116,29 @@ def mated_problem(seed: int, most: int = 6) -> Problem:
     rules = [*given.constraints, *(Colocate(nodes=(int(u), int(v))) for u, v in pairs)]
     changed = replace(graph, output=output)
     return Problem.create(changed, given.devices, given.interconnect, MAKESPAN, rules)
+
+
+def tied_problem(seed: int, most: int = 5) -> Problem:
+    """Return a chain, parts of it doubled, with ends of edges together that cost nothing to part; little memory."""
+    random = np.random.default_rng(seed)
+    n, edges = 1, []
+    while n < most:
+        u, n = n - 1, n + 1
+        edges.append((u, n - 1))
+        if n + 2 <= most and random.random() < 0.4:
+            edges += [(u, n), (n - 1, n + 1), (n, n + 1)]
+            n += 2
+    together = [(u, v) for u, v in edges if random.random() < 0.5]
+    output = random.choice([0.5, 2.0, 5.0], n)
+    output[[u for u, _ in together if random.random() < 0.8]] = 0.0
+    memory = random.choice([1.0, 2.0, 3.0], n)
+    graph = Graph.create(
+        [f"v{i}" for i in range(n)], edges, work=random.choice([0.5, 1.0, 2.0], n), output=output, memory=memory
+    )
+    room = float(random.choice([0.45, 0.6, 0.75])) * float(memory.sum())
+    devices = [Device(f"acc[{i}]", memory=room) for i in range(2 if n < 7 else 4)]
+    if random.random() < 0.7:
+        devices.append(Device("cpu", type="cpu", pays_io=False, speed=float(random.choice([0.1, 0.5]))))
+    rules = [Subgraphs(most=int(random.choice([2, 2, 3]))), Memory()]
+    rules += [Colocate(nodes=pair) for pair in together]
+    return Problem.create(graph, devices, Host(1.0), MAKESPAN, rules)

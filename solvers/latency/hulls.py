@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil, frexp, inf, ldexp
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +16,8 @@ from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 SMALL = 24
 BITS = 50
 """Of the sum of all times and tensors, in the whole numbers of minimum cuts."""
-NEAR = 1e-3
-"""Runs on ways to cut a path that cost no more than the cheapest by this share are looked at more closely."""
-AT_ONCE = 100
+ROUNDING = 1e-11
+"""Of sums of memory, by which a part of it may be exceeded."""
 TRIALS = 12
 """Rents that are tried for one run."""
 LARGEST_RENT = 2.0**16
@@ -36,6 +36,14 @@ def reachable(graph: Graph) -> Bools:
     return reaches
 
 
+class Cheapest(NamedTuple):
+    """The least time of a subgraph, the rent of memory that shows it, and the memory it uses then, or has."""
+
+    cost: float
+    rent: float
+    memory: float
+
+
 class Hulls:
     """Bounds from paths of one problem.
 
@@ -52,6 +60,7 @@ class Hulls:
         self.single = len(np.unique(home)) == len(home)
         kinds = {(float(instance.limit[d]), instance.time[:, d].tobytes()): int(d) for d in home.tolist()[::-1]}
         self.kinds = [(d, float(instance.limit[d]) * (1 + TOLERANCE * (1 + 1e-6))) for d in kinds.values()]
+        self.largest = max((limit for _, limit in self.kinds), default=0.0)
         members = np.zeros((int(instance.group.max(initial=-1)) + 1, graph.n), np.bool_)
         self.large = np.diff(instance.member_offsets) > 1
         for g in np.flatnonzero(self.large).tolist():
@@ -74,43 +83,8 @@ class Hulls:
         self._sets = CheapestSets(graph.n, nets, edges, inf if graph.n > SMALL else 0.0)
         self.alone: Floats = (instance.time[:, free] + beside[instance.group]).min(axis=1, initial=np.inf)
 
-    def least(
-        self, path: Sequence[int], stopped: Callable[[], bool]
-    ) -> tuple[float, list[tuple[int, int, float]], Floats]:
-        """Return what no latency is below, the runs of the path for which a least cut was needed to show it, and all.
-
-        With each the rent of memory that was best. ``inf`` if no plan exists; 0 when *stopped* before anything is
-        known. At last [length, length] what the run from each node to each takes at least.
-
-        Args:
-            path: nodes, each of which reads the tensor of the one before it.
-            stopped: whether to give up.
-        """
-        length = len(path)
-        cost = np.full((length, length), np.inf)
-        for i in range(length):
-            if stopped():
-                return 0.0, [], cost
-            for j, time in self.runs(path, i):
-                cost[i, j] = time
-        cut = np.zeros((length, length), np.bool_)
-        runs: list[tuple[int, int, float]] = []
-        alone = self.alone[list(path)]
-        while True:
-            through, value = _through(cost, alone, min(self.instance.pieces, length))
-            wanted = np.argwhere((through <= value * (1 + NEAR)) & ~cut)
-            if not np.isfinite(value) or not len(wanted) or stopped():
-                return value * (1 - 8e-16 * (self.graph.n + 100)), runs, cost
-            nearest = np.argsort(through[wanted[:, 0], wanted[:, 1]], kind="stable")[:AT_ONCE]
-            for i, j in wanted[nearest].tolist():
-                least, rent = self.cheapest(path, i, j)
-                cut[i, j] = True
-                if least > cost[i, j]:
-                    cost[i, j] = least
-                    runs.append((i, j, rent))
-
-    def runs(self, path: Sequence[int], i: int) -> list[tuple[int, float]]:
-        """Return (j, least time of a subgraph of the nodes i to j of the path and not those beside them) for all j."""
+    def runs(self, path: Sequence[int], i: int) -> list[tuple[int, float, float]]:
+        """Return all j, and the least time and memory of a subgraph with the nodes i to j of the path and no others."""
         graph, instance = self.graph, self.instance
         inside = np.zeros(graph.n, np.bool_)
         down, up = inside.copy(), inside.copy()
@@ -132,16 +106,23 @@ class Hulls:
             moved[graph.tails[inside[graph.tails] & later[graph.heads]]] = True
             cost = float(instance.tensor[moved].sum()) + min(float(instance.time[inside, d].sum()) for d in room)
             if cost < np.inf:
-                ends.append((j, cost))
+                ends.append((j, cost, float(instance.memory[inside].sum())))
         return ends
 
-    def cheapest(self, path: Sequence[int], i: int, j: int, more: Sequence[int] = ()) -> tuple[float, float]:
+    def fits(self, memory: float, used: float, room: float) -> bool:
+        """Return whether a memory of which some is used, and some room may be, has room for a subgraph's."""
+        return any(memory <= _left(limit, used, room) for _, limit in self.kinds)
+
+    def cheapest(
+        self, path: Sequence[int], i: int, j: int, more: Sequence[int] = (), used: float = 0.0, room: float = inf
+    ) -> Cheapest:
         """Return the least time of a subgraph that holds the nodes i to j of the path and *more*, whatever else.
 
         A minimum cut, in whole numbers rounded down: other nodes cost their time, and every tensor of which it has some
         and not all of producer and readers costs a payment; with one subgraph on each device, it has all of colocated
         nodes or none. Where the cheapest set does not fit, memory has a rent, also returned, and the rent of a full
-        memory is taken off: a bound at any rent, the best of some.
+        memory is taken off: a bound at any rent, the best of some. Of the memory some is *used* by other subgraphs, and
+        by all no more than *room* may be.
         """
         graph = self.graph
         inside = np.zeros(graph.n, np.bool_)
@@ -152,29 +133,30 @@ class Hulls:
         self._hold(inside, down, up, np.flatnonzero(hull))
         outside = np.logical_or(*self._beyond(path, i, j))
         if (outside & inside).any():
-            return np.inf, 0.0
-        size = self._held(inside)
-        kinds = [(d, limit) for d, limit in self.kinds if size <= limit]
-        kinds = [(d, limit) for d, limit in kinds if np.isfinite(self.instance.time[inside, d]).all()]
+            return Cheapest(inf, 0.0, 0.0)
+        kinds = [(d, _left(limit, used, room)) for d, limit in self._able(inside)]
+        own = float(self.instance.memory[inside].sum())
+        kinds = [(d, left) for d, left in kinds if own <= left]
         if not kinds:
-            return np.inf, 0.0
+            return Cheapest(inf, 0.0, own)
 
-        def at(rent: float) -> tuple[float, bool]:
-            return min(self._rented(d, limit, rent, inside, outside, down, up) for d, limit in kinds)
+        def at(rent: float) -> tuple[float, float, bool]:
+            return min(self._rented(d, left, rent, inside, outside, down, up) for d, left in kinds)
 
         best, rent, low, high = -np.inf, 0.0, 0.0, np.inf
-        trial = 0.0
+        trial, held = 0.0, max(left for _, left in kinds)
         for _ in range(TRIALS):
-            value, fits = at(trial)
+            value, memory, fits = at(trial)
             if value > best:
                 best, rent = value, trial
             if fits and trial == 0.0:
+                held = memory
                 break
             low, high = (low, trial) if fits else (trial, high)
             trial = (low + high) / 2 if high < np.inf else max(4 * low, self.rent)
             if trial > LARGEST_RENT * self.rent:
                 break
-        return float(best), rent
+        return Cheapest(float(best), rent, held)
 
     def beside(self, path: Sequence[int], part: Sequence[int]) -> float:
         """Return the least time of a subgraph that holds some nodes and none of a path."""
@@ -186,17 +168,18 @@ class Hulls:
         outside[list(path)] = True
         if (outside & inside).any():
             return np.inf
-        size = self._held(inside)
-        kinds = [(d, limit) for d, limit in self.kinds if size <= limit]
-        kinds = [(d, limit) for d, limit in kinds if np.isfinite(self.instance.time[inside, d]).all()]
-        return min(
-            (self._rented(d, limit, 0.0, inside, outside, down, up)[0] for d, limit in kinds), default=float(np.inf)
-        )
+        kinds = self._able(inside)
+        return min((self._rented(d, limit, 0.0, inside, outside, down, up)[0] for d, limit in kinds), default=inf)
+
+    def _able(self, inside: Bools) -> list[tuple[int, float]]:
+        """Return the kinds of devices that may have a subgraph with some nodes, and those colocated with these."""
+        size, time = self._held(inside), self.instance.time
+        return [(d, limit) for d, limit in self.kinds if size <= limit and np.isfinite(time[inside, d]).all()]
 
     def _rented(
         self, d: int, limit: float, rent: float, inside: Bools, outside: Bools, down: Bools, up: Bools
-    ) -> tuple[float, bool]:
-        """Return the least cost of a set at a rent, less that of a full memory, and whether the set fits into it."""
+    ) -> tuple[float, float, bool]:
+        """Return the least cost of a set at a rent, less that of a full memory, its memory, and whether that fits."""
         graph, instance = self.graph, self.instance
         allowed = np.isfinite(instance.time[:, d])
         state = np.zeros(graph.n, np.int64)
@@ -207,7 +190,8 @@ class Hulls:
         price = np.floor((np.where(allowed, instance.time[:, d], 0.0) + rent * instance.memory) * self.units)
         value, chosen = self._sets.least(state, down, up, price.astype(np.int64))
         full = ceil(rent * limit * self.units) if rent else 0
-        return (value - full) / self.units, bool(instance.memory[chosen].sum() <= limit)
+        memory = float(instance.memory[chosen].sum())
+        return (value - full) / self.units, memory, memory <= limit
 
     def _beyond(self, path: Sequence[int], i: int, j: int) -> tuple[Bools, Bools]:
         """Return the nodes that reach the node before run i to j, with it, and those reached after, with the first."""
@@ -247,29 +231,10 @@ class Hulls:
         return longest_path(self.graph, weights, passed)[1]
 
 
-def _through(cost: Floats, alone: Floats, most: int) -> tuple[Floats, float]:
-    """Return [length, length] the least cost of all ways to cut a path that have each run, and the least of all.
-
-    Args:
-        cost: [length, length] of the run from each node to each.
-        alone: [length] of each node by itself.
-        most: how many runs there may be.
-    """
-    length = len(alone)
-    ahead = np.full((length + 1, most + 1), np.inf)
-    ahead[0] = 0.0
-    behind = np.full((length + 1, most + 1), np.inf)
-    behind[length] = 0.0
-    for i in range(length):
-        np.minimum(ahead[i + 1], ahead[i] + alone[i], out=ahead[i + 1])
-        np.minimum(ahead[i + 1 :, 1:], ahead[i, :-1] + cost[i, i:, None], out=ahead[i + 1 :, 1:])
-    for i in range(length - 1, -1, -1):
-        behind[i] = behind[i + 1] + alone[i]
-        behind[i, 1:] = np.minimum(behind[i, 1:], (cost[i, i:, None] + behind[i + 1 :, :-1]).min(axis=0))
-    through = np.full((length, length), np.inf)
-    for r in range(most):
-        np.minimum(through, ahead[:-1, r, None] + behind[1:, most - 1 - r], out=through)
-    return through + cost, float(ahead[length, most])
+def _left(limit: float, used: float, room: float) -> float:
+    """Return what is left of a memory of which some is used, and no more than some room may be."""
+    top = min(limit, room)
+    return top if (used == 0.0 and room == inf) or top == inf else top - used + ROUNDING * top
 
 
 def longest_path(graph: Graph, weights: Floats, passed: Floats) -> tuple[float, list[int]]:

@@ -10,20 +10,22 @@ after another. A dynamic programme over the path finds the cheapest way to
 cut it into no more runs than there may be subgraphs, whose hulls fit into a memory each. Minimum cuts are taken where
 they matter: of the runs on the cheapest ways, until all of these are known. Where the set of a minimum cut does not fit
 into a memory, its nodes pay a rent for theirs, and that of a full memory is taken off, a Lagrangian relaxation.
+Subgraphs of one device that follow each other between colocated nodes share its memory
+(:mod:`mtpp_dsl.solvers.latency.places`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.result import Bound, Certificate, Infeasibility, Result, Termination
-from mtpp_dsl.core.problem.graph import Floats
 from mtpp_dsl.core.problem.problem import Problem
+from mtpp_dsl.solvers.latency.along_path import AlongPath, Cuts
 from mtpp_dsl.solvers.latency.anchor_hulls import least_by_anchors
 from mtpp_dsl.solvers.latency.hulls import Hulls, longest, longest_path, weights
 from mtpp_dsl.solvers.latency.side_bound import SideBound
@@ -59,23 +61,23 @@ def path_hull(problem: Problem, limits: Limits, progress: Progress, *, sides: bo
         return _of_a_large_graph(instance, limits, progress, bound)
     hulls = Hulls(instance)
     found: _Found | None = None
-    for path, cost, cuts, runs in _bounds(hulls, limits, progress, known):
+    for ways, along in _bounds(hulls, limits, progress, known):
+        path, cost = ways.path, along.cost
         if cost == np.inf:
             ends = f"{names[path[0]]} to {names[path[-1]]}"
             reason = f"the path from {ends} cannot be cut into as many subgraphs as there may be that fit"
             return Result("infeasible", method=NAME, seed=limits.seed, infeasibility=Infeasibility(reason))
-        if found is None or cost > found.cost:
-            found = _Found(path, cost, cuts, runs)
+        if found is None or cost > found.along.cost:
+            found = _Found(ways, along)
         if cost > bound.cost:
-            data = {"path": [names[v] for v in path], "cuts": [list(run) for run in cuts]}
             why = (
                 f"a path of {len(path)} nodes: each subgraph with part of it holds all between, reads and writes "
-                f"what passes, and fits into a memory; {len(cuts)} minimum cuts say what else it holds or pays; "
+                f"what passes, and fits into a memory; {len(along.cuts)} minimum cuts say what else it holds or pays; "
                 "the cheapest way to cut the path, sums lowered for rounding"
             )
-            bound = Bound(cost, NAME, "checked", "mtpp", why, Certificate("path-hull", data))
+            bound = Bound(cost, NAME, "checked", "mtpp", why, _certificate(hulls, path, along))
             progress.report_bound(bound)
-    if sides and found is not None and found.cost > 0:
+    if sides and found is not None and found.along.cost > 0:
         for better in _beside(hulls, found, bound, limits, progress):
             bound = better
             progress.report_bound(bound)
@@ -83,12 +85,18 @@ def path_hull(problem: Problem, limits: Limits, progress: Progress, *, sides: bo
 
 
 class _Found(NamedTuple):
-    """A path, what no latency is below, minimum cuts that show it, and [length, length] what its runs take."""
+    """The ways to cut a path, and what is known of them."""
 
-    path: list[int]
-    cost: float
-    cuts: list[tuple[int, int, float]]
-    runs: Floats
+    ways: AlongPath
+    along: Cuts
+
+
+def _certificate(hulls: Hulls, path: Sequence[int], along: Cuts, more: Mapping[str, Any] | None = None) -> Certificate:
+    """Return the certificate of a bound along a path, with what there is *more*."""
+    names = hulls.graph.names
+    ties = {"ties": along.places.ties} if along.places.tied.any() else {}
+    data = {"path": [names[v] for v in path], "cuts": [list(run) for run in along.cuts], **ties}
+    return Certificate("path-hull", {**data, **(more or {})})
 
 
 def _known(problem: Problem, progress: Progress) -> list[int] | None:
@@ -104,26 +112,32 @@ def _known(problem: Problem, progress: Progress) -> list[int] | None:
 
 def _beside(hulls: Hulls, found: _Found, bound: Bound, limits: Limits, progress: Progress) -> Iterator[Bound]:
     """Yield ever better bounds by chains of nodes beside a path, with ever more ways to share these."""
-    names = hulls.graph.names
 
     def stopped() -> bool:
         return progress.stopped or limits.remaining <= 0
 
-    limit = found.cost * FARTHEST if progress.cost is None else min(found.cost * FARTHEST, progress.cost)
-    side = SideBound.of(hulls, found.path, found.runs, limit)
-    known = found.cost
+    known = found.along.cost
+    limit = known * FARTHEST if progress.cost is None else min(known * FARTHEST, progress.cost)
+    side = SideBound.of(hulls, found.ways, found.along, limit)
     while side is not None and bound.cost < limit * (1 - 1e-9) and not stopped():
         known = max(known, side.least(known, stopped))
         cost = side.value * (1 - 1e-15 * (4 * hulls.graph.n + 1000))
         if cost > bound.cost:
-            cuts = [*map(list, found.cuts), *([h.i, h.j, h.rent] for h in side.held if h.left is h.taken is None)]
-            data = {"path": [names[v] for v in found.path], "cuts": cuts, **side.data()}
+            data = side.data()
+            data["cuts"] = [*map(list, found.along.cuts), *data["cuts"]]
             why = (
-                f"a path of {len(found.path)} nodes, and {side.beside} nodes beside it, which its subgraphs hold or "
-                f"which run by themselves; {len(data['held'])} minimum cuts say what these hold or pay; the cheapest "
-                "way to cut the path, sums lowered for rounding"
+                f"a path of {len(found.ways.path)} nodes, and {side.beside} nodes beside it, which its subgraphs hold "
+                f"or which run by themselves; {len(data['held'])} minimum cuts say what these hold or pay; the "
+                "cheapest way to cut the path, sums lowered for rounding"
             )
-            bound = Bound(cost, NAME, "checked", "mtpp", why, Certificate("path-hull", data))
+            bound = Bound(
+                cost,
+                NAME,
+                "checked",
+                "mtpp",
+                why,
+                _certificate(hulls, found.ways.path, found.along._replace(places=side.places), data),
+            )
             yield bound
         side = side.fuller(limit)
 
@@ -165,8 +179,8 @@ def _result(limits: Limits, progress: Progress, bound: Bound, ended: Termination
 
 def _bounds(
     hulls: Hulls, limits: Limits, progress: Progress, known: list[int] | None
-) -> Iterator[tuple[list[int], float, list[tuple[int, int, float]], Floats]]:
-    """Yield paths, what no latency is below, the runs of the path for which a minimum cut shows it, and what all take.
+) -> Iterator[tuple[AlongPath, Cuts]]:
+    """Yield the ways to cut some paths, and what is known of them.
 
     Only the *known* path, if there is one.
     """
@@ -184,7 +198,8 @@ def _bounds(
         return progress.cost is not None and best >= progress.cost * (1 - 1e-9)
 
     if known is not None:
-        yield known, *hulls.least(known, stopped)
+        ways = AlongPath(hulls, known)
+        yield ways, ways.least(stopped)
         return
     while not met() and quiet < PATIENCE and not stopped():
         time, memory, passed = RECIPES[number] if number < len(RECIPES) else chosen
@@ -195,8 +210,9 @@ def _bounds(
         if tuple(path) in seen:
             continue
         seen.add(tuple(path))
-        cost, cuts, runs = hulls.least(path, stopped)
-        yield path, cost, cuts, runs
-        if cost > best:
-            best, quiet = cost, 0
+        ways = AlongPath(hulls, path)
+        along = ways.least(stopped)
+        yield ways, along
+        if along.cost > best:
+            best, quiet = along.cost, 0
             chosen = (time, memory, passed)

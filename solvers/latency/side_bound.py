@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.latency.along_path import AlongPath, Cuts
 from mtpp_dsl.solvers.latency.hulls import Hulls
 from mtpp_dsl.solvers.latency.side_chains import Bundle, bundles
 from mtpp_dsl.solvers.latency.side_pass import CHEAPEST_WAY
@@ -29,7 +31,7 @@ class Held:
     """A run of a path that has been looked at more closely, and what it takes.
 
     Attributes:
-        i, j: indices of its first and last node.
+        i, j: its first place, and the item at its end.
         left, taken: how much of the chains before it is left to it, and how much of those after it it takes; None
             where nothing is known.
         rent: of memory in its minimum cut.
@@ -47,34 +49,43 @@ class SideBound:
 
     Args:
         hulls: those of the problem.
-        path: the path.
-        cost: [length, length] what the run from each of its nodes to each takes at least.
+        ways: the ways to cut the path.
+        along: what is known along it.
         limit: bounds need not be above.
-        at: [length + 1] chains at each boundary.
+        at: [places] chains at each.
     """
 
     @classmethod
-    def of(cls, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float) -> SideBound | None:
+    def of(cls, hulls: Hulls, ways: AlongPath, along: Cuts, limit: float) -> SideBound | None:
         """Return the bound by chains with few ways to share those of one place; None without any, or for too many."""
-        at = bundles(hulls.graph, path, reach_of(hulls, path), hulls.weights)
-        few = {b: b.fuller(hulls.weights, WAYS[0]) for b in at if b is not None}
-        return cls._fitting(hulls, path, cost, limit, [None if b is None else few[b] for b in at])
+        each = bundles(hulls.graph, ways.path, reach_of(hulls, ways.path), hulls.weights)
+        few = {b: b.fuller(hulls.weights, WAYS[0]) for b in each if b is not None}
+        at = [each[x] for x in along.places.before.tolist()]
+        return cls._fitting(hulls, ways, along, limit, [None if b is None else few[b] for b in at])
 
     @classmethod
     def _fitting(
-        cls, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float, at: Sequence[Bundle | None]
+        cls, hulls: Hulls, ways: AlongPath, along: Cuts, limit: float, at: Sequence[Bundle | None]
     ) -> SideBound | None:
-        runs, ways = int(np.isfinite(cost).sum()), max((len(b.options) for b in at if b is not None), default=0)
-        states = len(at) * max(STATES, ways) * (min(hulls.instance.pieces, len(path)) + 1)
-        if not ways or runs * (ways + 1) ** 2 > MOST_CELLS or states > MOST_STATES:
+        runs, most = int(np.isfinite(along.runs).sum()), max((len(b.options) for b in at if b is not None), default=0)
+        states = len(at) * max(STATES, most) * (min(hulls.instance.pieces, len(ways.path)) + 1)
+        if not most or runs * (most + 1) ** 2 > MOST_CELLS or states > MOST_STATES:
             return None
-        return cls(hulls, path, cost, limit, at)
+        return cls(hulls, ways, along, limit, at)
 
     def fuller(self, limit: float) -> SideBound | None:
         """Return the bound with more ways to share the chains that the cheapest way parts, or else has beside it.
 
-        It starts from what is known of the runs. None where there are no more ways, or too many.
+        It starts from what is known of the runs. None where there are no more ways, or too many. Where two runs of that
+        way do not share a memory as they should, there are more places first.
         """
+        amounts = self._too_full()
+        if amounts:
+            runs, *_ = self.ways.part(amounts)
+            along = self._along._replace(runs=runs, places=self.ways.places)
+            first = self.places.starts[along.places.before]
+            at = [self.bundles[c] if c >= 0 else None for c in self.bundle[first].tolist()]
+            return self._followed(self._fitting(self.hulls, self.ways, along, limit, at))
         free = self.cost.shape[1] - 1
         parted, beside = set(), set()
         for e, t, s in self.way.tolist():
@@ -91,11 +102,24 @@ class SideBound:
             chosen = {c: more[c] for c in some if more[c] != self.bundles[c] and len(more[c].options) <= level}
             if chosen:
                 at = [chosen.get(c, self.bundles[c]) if c >= 0 else None for c in self.bundle.tolist()]
-                fresh = self._fitting(self.hulls, self.path, self._given, limit, at)
-                if fresh is not None:
-                    fresh._take(self)
-                return fresh
+                return self._followed(self._fitting(self.hulls, self.ways, self._along, limit, at))
         return None
+
+    def _too_full(self) -> dict[int, float]:
+        """Return where two runs of the cheapest way exceed the memory that they share, and an amount of it there."""
+        parted = {}
+        way = [(*self.runs[e].tolist(), self._memory[e, t, s]) for e, t, s in self.way.tolist() if e >= 0]
+        for (p, b, behind), (a, end, before) in pairwise(way):
+            left = self.places.most(self.hulls.largest, b) - behind
+            amount = self.places.amount(a, p, before, left) if end + 1 == p else None
+            if amount is not None:
+                parted[p] = amount
+        return parted
+
+    def _followed(self, fresh: SideBound | None) -> SideBound | None:
+        if fresh is not None:
+            fresh._take(self)
+        return fresh
 
     def _more(self, bundle: Bundle) -> Bundle:
         """Return a bundle with the next number of ways that gives it more stops, or itself."""
@@ -108,13 +132,16 @@ class SideBound:
     def _take(self, other: SideBound) -> None:
         """Take over what is known of runs from the bound with fewer stops, as options of these bundles."""
         for h, least in zip(other.held, other._leasts, strict=True):
-            e = self._number[h.i, h.j]
-            before, behind = int(self.bundle[h.i]), int(self.bundle[h.j + 1])
+            at, end = self.places.inside(other.places, h.i)[0], self.places.inside(other.places, h.j + 1)[0]
+            before, behind = int(self.bundle[at]), int(self.bundle[end])
             left = None if h.left is None else self.bundles[before].left(other.bundles[other.bundle[h.i]], h.left)
             taken = None
             if h.taken is not None:
                 taken = self.bundles[behind].taken(other.bundles[other.bundle[h.j + 1]], h.taken)
-            self._keep(e, Held(h.i, h.j, left, taken, h.rent), least)
+            ends = self.places.inside(other.places, h.j + 1)
+            for i, j in product(self.places.inside(other.places, h.i), (end - 1 for end in ends)):
+                if (i, j) in self._number:
+                    self._keep(self._number[i, j], Held(i, j, left, taken, h.rent), least)
 
     def _keep(self, e: int, held: Held, least: float) -> None:
         """Note what a run takes at least with all options by which it holds no less."""
@@ -127,12 +154,12 @@ class SideBound:
             self.held.append(held)
             self._leasts.append(least)
 
-    def __init__(
-        self, hulls: Hulls, path: Sequence[int], cost: Floats, limit: float, at: Sequence[Bundle | None]
-    ) -> None:
-        self.hulls, self.path, self.limit = hulls, path, limit
-        length = len(path)
-        self.alone: Floats = hulls.alone[list(path)]
+    def __init__(self, hulls: Hulls, ways: AlongPath, along: Cuts, limit: float, at: Sequence[Bundle | None]) -> None:
+        path = ways.path
+        self.hulls, self.ways, self.path, self.limit = hulls, ways, path, limit
+        cost, self.places = along.runs, along.places
+        length = len(self.places) - 1
+        self.alone: Floats = self.places.items(hulls.alone[list(path)])
         self.runs = np.argwhere(np.isfinite(cost))
         self.ends: Ints = self.runs[:, 1].copy()
         self.starts: Ints = np.searchsorted(self.runs[:, 0], np.arange(length + 1))
@@ -154,9 +181,10 @@ class SideBound:
         self.way: Ints = np.full((length + 1, 3), -1, np.int64)
         self.held: list[Held] = []
         self._leasts: list[float] = []
-        self._given = cost
+        self._along = along
         self._done: set[tuple[int, int, int]] = set()
-        self._based: set[int] = set()
+        self._based: dict[int, float] = {}
+        self._memory: dict[tuple[int, int, int], float] = {}
 
     def least(self, known: float, stopped: Callable[[], bool]) -> float:
         """Return what no latency below the limit is below, from what is *known* without chains."""
@@ -168,7 +196,7 @@ class SideBound:
             rest = self._rest()
             found = least_way(
                 self.alone, self.bundle, self.shape, self.step, self.delay, self.starts, self.ends, self.cost, rest,
-                most, limit, way,
+                self.places.tied, most, limit, way,
             )  # fmt: skip
             self.value = min(float(found), limit)
             fresh = [(e, t, s) for e, t, s in way.tolist() if e >= 0 and (e, t, s) not in self._done]
@@ -190,10 +218,10 @@ class SideBound:
         return sum(len(chain) for b in self.bundles for chain in b.chains)
 
     def _rest(self) -> Floats:
-        """Return [length + 1] what is behind each boundary of the path takes at least."""
-        rest = np.zeros(len(self.path) + 1)
+        """Return [places] what is behind each place takes at least."""
+        rest = np.zeros(len(self.places))
         least = self.cost.min(axis=(1, 2))
-        for i in range(len(self.path) - 1, -1, -1):
+        for i in range(len(self.places) - 2, -1, -1):
             own = slice(self.starts[i], self.starts[i + 1])
             through = (least[own] + rest[self.runs[own, 1] + 1]).min(initial=np.inf)
             rest[i] = min(self.alone[i] + rest[i + 1], through)
@@ -227,9 +255,13 @@ class SideBound:
         if not more:
             left = taken = None
             if e in self._based:
+                self._memory[e, t, s] = self._based[e]
                 return
-            self._based.add(e)
-        least, rent = self.hulls.cheapest(self.path, i, j, sorted(more))
+        ends, within = self.places.ends(i, j), self.places.within(i, j)
+        least, rent, memory = self.hulls.cheapest(self.path, *ends, sorted(more), *within)
+        self._memory[e, t, s] = memory
+        if not more:
+            self._based[e] = memory
         self._keep(e, Held(i, j, left, taken, rent), least)
 
     def _no_less(self, c: int, option: tuple[int, ...], *, down: bool) -> Bools:
@@ -243,7 +275,9 @@ class SideBound:
         """Return [bundles, 5] ends, options, levels and chains of each bundle, and [bundles] its steps."""
         levels = [max(1, min(LEVELS, STATES // len(o))) for o in self.options]
         given = zip(self.bundles, self.options, levels, strict=True)
-        shape = np.array([[b.first, b.last, len(o), k, len(b.chains)] for b, o, k in given], np.int64).reshape(-1, 5)
+        item = self.places.item
+        ends = [(item[b.first], item[b.last], len(o), k, len(b.chains)) for b, o, k in given]
+        shape = np.array(ends, np.int64).reshape(-1, 5)
         least = self.delay.min(axis=3)
         farthest = np.where(np.isfinite(least), least, 0.0).max(axis=(1, 2), initial=0.0)
         step = np.array([float(farthest[c]) / (k - 1) if k > 1 else 1.0 for c, k in enumerate(levels)])
@@ -251,21 +285,23 @@ class SideBound:
         return shape, step
 
     def data(self) -> dict[str, Any]:
-        """Return what a certificate says of the chains and of the runs that hold something of them."""
+        """Return what a certificate says of the chains, of runs that hold something of them, and of others."""
         names = self.hulls.graph.names
         sides = []
         for c, b in enumerate(self.bundles):
-            where = np.flatnonzero(self.bundle == c).tolist()
+            where = sorted({*self.places.before[self.bundle == c].tolist()})
             chains = [[names[v] for v in chain] for chain in b.chains]
             stops = {"stops": [list(stops) for stops in b.stops]}
             given = {**stops, "levels": int(self.shape[c, 3]), "step": float(self.step[c])}
             sides.append({"from": b.first, "to": b.last, "at": where, "chains": chains, **given})
-        held = [
-            [h.i, h.j, h.left and list(h.left), h.taken and list(h.taken), h.rent]
-            for h in self.held
-            if not h.left is h.taken is None
-        ]
-        return {"sides": sides, "held": held, "target": self.value}
+        held, cuts = [], []
+        for h in self.held:
+            if h.left is h.taken is None:
+                cuts.append([*self.places.ends(h.i, h.j), h.rent])
+            else:
+                shared = [h.left and list(h.left), h.taken and list(h.taken)]
+                held.append([*self.places.ends(h.i, h.j), *shared, h.rent])
+        return {"sides": sides, "held": held, "target": self.value, "cuts": cuts}
 
 
 def reach_of(hulls: Hulls, path: Sequence[int]) -> tuple[Ints, Ints]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.core.base.compiling import Kernel
-from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 
 
 def _leave(
@@ -29,6 +29,7 @@ def _leave(
     came_half: Ints,
     times: Floats,
     rest: Floats,
+    tied: Bools,
     limit: float,
 ) -> None:
     """Go on from the ends of runs before node x in one state: over nodes beside host memory, to starts of runs.
@@ -52,7 +53,7 @@ def _leave(
         fresh = bundle[i]
         joint = known and fresh == c
         enters = fresh >= 0 and shape[fresh, 0] >= x
-        if own == 0 or shape[c, 1] < i or i == length:
+        if (own == 0 or shape[c, 1] < i or i == length) and (i == x or not tied[i]):
             bar = limit - rest[i]
             if not joint and not enters:
                 # Nothing is known of the bundle here: all of it may be done.
@@ -90,7 +91,7 @@ def _leave(
                                 half[i, k, r + extra] = start
                                 came_half[i, k, r + extra, 0], came_half[i, k, r + extra, 1] = x, state
                                 came_half[i, k, r + extra, 2] = r - own
-        if i == length:
+        if i == length or tied[x]:
             return
         least = np.inf
         for r in range(most + 1):
@@ -193,6 +194,7 @@ def _cheapest_way(
     ends: Ints,
     cost: Floats,
     rest: Floats,
+    tied: Bools,
     most: int,
     limit: float,
     way: Ints,
@@ -209,6 +211,7 @@ def _cheapest_way(
         starts, ends: runs by their first node, and the last node of each.
         cost: [runs, options + 1, options + 1] by the options before it, and behind it; the last: nothing is known.
         rest: [length + 1] what is behind each boundary takes at least.
+        tied: [length + 1] whether a run that ends at a boundary is followed at once by another.
         most: how many subgraphs there may be.
         limit: of the costs of ways.
         way: [length, 3] becomes runs, last ones first, each with both options; -1 behind them.
@@ -234,7 +237,7 @@ def _cheapest_way(
                 for own in range(2 if state < free else 1):
                     _leave(
                         x, state, own, alone, bundle, shape, step, delay, ahead, begun, half, came_begun, came_half,
-                        times, rest, limit,
+                        times, rest, tied, limit,
                     )  # fmt: skip
         if x < length:
             for e in range(starts[x], starts[x + 1]):

@@ -148,6 +148,7 @@ class Way:
     Args:
         alone: of each node of the path beside host memory.
         sides: at each boundary of the path.
+        tied: whether behind a run that ends at a boundary another begins there.
         waits: of each side, see :func:`delays`.
         runs: of each node of the path, the last nodes of runs from there, and [options + 1, options + 1] what these
             take, by the options before and behind; the last means that nothing is known.
@@ -159,12 +160,14 @@ class Way:
         self,
         alone: Sequence[float],
         sides: Sequence[Side | None],
+        tied: Sequence[bool],
         waits: Mapping[Side, Floats],
         runs: Sequence[Sequence[tuple[int, Floats]]],
         most: int,
         target: float,
     ) -> None:
-        self.alone, self.sides, self.waits, self.runs, self.target = alone, sides, waits, runs, target
+        self.alone, self.sides, self.tied = alone, sides, tied
+        self.waits, self.runs, self.target = waits, runs, target
         length = len(alone)
         self.rest = np.zeros(length + 1)
         for i in range(length - 1, -1, -1):
@@ -207,7 +210,7 @@ class Way:
         times = {x: ended}
         for i in range(x, len(self.alone)):
             now, there = times[i], self.sides[i]
-            if own == 0 or (side is not None and side.end < i):
+            if (own == 0 or (side is not None and side.end < i)) and (i == x or not self.tied[i]):
                 if there is not None and there.start >= x:
                     self._arrive(
                         i, there, now[..., None, :], times[there.start + 1][..., None, :], self.waits[there][:, 0]
@@ -221,6 +224,8 @@ class Way:
                     np.minimum(self.unseen[i], least, out=self.unseen[i])
                     if there is not None:
                         np.minimum(self.ready[i][-1], least, out=self.ready[i][-1])
+            if self.tied[x]:
+                return inf
             if side is not None and lag is not None and side.end == i:
                 now = np.maximum(now, ended + lag[..., None])
             after = now + self.alone[i]

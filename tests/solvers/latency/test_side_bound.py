@@ -16,12 +16,13 @@ from mtpp_dsl.core.problem.devices import Device, Host
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.latency import side_bound
+from mtpp_dsl.solvers.latency.along_path import AlongPath
 from mtpp_dsl.solvers.latency.hulls import Hulls
 from mtpp_dsl.solvers.latency.side_pass import CHEAPEST_WAY
 from mtpp_dsl.solvers.latency.subgraph_arrays import LatencyInstance
 from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch, PathHull
 from mtpp_dsl.solvers.proofs.hull import PathHullProof
-from tests.latency_cases import BESIDE, MAKESPAN, braided_problem, mated_problem
+from tests.latency_cases import BESIDE, MAKESPAN, braided_problem, mated_problem, tied_problem
 from tests.oracle import optimum
 
 
@@ -90,6 +91,49 @@ def test_no_plan_is_below_the_bound(seed: int) -> None:
 def test_no_plan_with_ends_of_edges_together_is_below_the_bound(seed: int) -> None:
     """Colocated nodes are in one subgraph only where each device has one; the first of three seeds tell otherwise."""
     no_plan_is_below(mated_problem(seed, 4))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("seed", [36, 400, 401, 150, 402, 403, 21, *range(404, 500)])
+def test_no_plan_with_subgraphs_that_share_a_memory_is_below_the_bound(seed: int) -> None:
+    """Several subgraphs of one device, which ends of edges tie together: the first of three seeds part places."""
+    no_plan_is_below(tied_problem(seed, 5 if seed < 400 else 4))
+
+
+@pytest.mark.parametrize("seed", [36, 96])
+def test_subgraphs_of_one_device_share_its_memory(seed: int) -> None:
+    """Bounds are above those by which each subgraph may have all of it; any amounts prove no more than the optimum."""
+    problem = tied_problem(seed)
+    best, bound = optimum(problem), bounded(problem)
+    assert best is not None
+    assert bound is not None
+    assert bound.certificate is not None
+    data = dict(bound.certificate.data)
+    assert any(len(amounts) > 1 for amounts in data["ties"])
+    assert proved(problem, {**data, "ties": []}) < 0.999 * bound.cost
+    assert proved(problem, {**data, "ties": [amounts[:1] for amounts in data["ties"]]}) < 0.999 * bound.cost
+    random = np.random.default_rng(seed)
+    total = float(problem.graph.memory.sum())
+    for _ in range(20):
+        ties = [[x, *sorted({*random.uniform(0, total, int(random.integers(4))).tolist()})] for x, *_ in data["ties"]]
+        assert proved(problem, {**data, "ties": ties}) <= best
+
+
+def test_forged_ties_are_refused() -> None:
+    """Ties between nodes that are not colocated, at no boundary, or twice, and amounts that are none or do not rise."""
+    problem = tied_problem(36)
+    bound = bounded(problem)
+    assert bound is not None
+    assert bound.certificate is not None
+    good = dict(bound.certificate.data)
+    x = good["ties"][0][0]
+    apart = next(y for y in range(1, len(good["path"])) if y not in [entry[0] for entry in good["ties"]])
+    no_ties: list[object] = ["all", [None], [[]], [[0]], [[99]], [[True]], [[apart]], [[x], [x]]]
+    no_ties += [[[x, amount]] for amount in (0.0, -1.0, float("inf"), float("nan"), "1", True)]
+    no_ties += [[[x, 2.0, 1.0]], [[x, 1.0, 1.0]], [[x, *range(1, 99)]]]
+    for ties in no_ties:
+        with pytest.raises(Refused):
+            proved(problem, {**good, "ties": ties})
 
 
 def no_plan_is_below(problem: Problem) -> None:
@@ -181,18 +225,19 @@ def test_more_stops_know_what_fewer_did() -> None:
     instance = LatencyInstance.of(braids(5))
     hulls = Hulls(instance)
     path = hulls.path(hulls.weights, instance.tensor)
-    cost, _, runs = hulls.least(path, lambda: False)
-    few = side_bound.SideBound.of(hulls, path, runs, 4 * cost)
+    ways = AlongPath(hulls, path)
+    along = ways.least(lambda: False)
+    few = side_bound.SideBound.of(hulls, ways, along, 4 * along.cost)
     assert few is not None
-    least = few.least(cost, lambda: False)
-    more = few.fuller(4 * cost)
+    least = few.least(along.cost, lambda: False)
+    more = few.fuller(4 * along.cost)
     assert more is not None
     assert max(map(len, more.options)) > max(map(len, few.options))
     assert len(more.held) == len(few.held)
     for one, other in zip(few.held, more.held, strict=True):
         assert (one.i, one.j, one.rent) == (other.i, other.j, other.rent)
         assert held_nodes(few, one) <= held_nodes(more, other)  # what is before a node that it holds, too
-    assert more.least(cost, lambda: False) >= least * (1 - 1e-12)
+    assert more.least(along.cost, lambda: False) >= least * (1 - 1e-12)
 
 
 def held_nodes(side: side_bound.SideBound, held: side_bound.Held) -> set[int]:
@@ -243,10 +288,11 @@ def test_the_same_passes_compiled_and_plain(monkeypatch: pytest.MonkeyPatch) -> 
         instance = LatencyInstance.of(blocks(3))
         hulls = Hulls(instance)
         path = hulls.path(hulls.weights, instance.tensor)
-        cost, _, runs = hulls.least(path, lambda: False)
-        side = side_bound.SideBound.of(hulls, path, runs, 2 * cost)
+        ways = AlongPath(hulls, path)
+        along = ways.least(lambda: False)
+        side = side_bound.SideBound.of(hulls, ways, along, 2 * along.cost)
         assert side is not None
         with monkeypatch.context() as patch:
             patch.setattr(CHEAPEST_WAY, "pick", lambda _, kernel=kernel: kernel)
-            found.append((side.least(cost, lambda: False), side.held))
+            found.append((side.least(along.cost, lambda: False), side.held))
     assert found[0] == found[1]
