@@ -108,7 +108,8 @@ class SideBound:
     def _too_full(self) -> dict[int, float]:
         """Return where two runs of the cheapest way exceed the memory that they share, and an amount of it there."""
         parted = {}
-        way = [(*self.runs[e].tolist(), self._memory[e, t, s]) for e, t, s in self.way.tolist() if e >= 0]
+        # Where the time has ended, runs of the way may not have been looked at.
+        way = [(*self.runs[e].tolist(), self._memory.get((e, t, s), 0.0)) for e, t, s in self.way.tolist() if e >= 0]
         for (p, b, behind), (a, end, before) in pairwise(way):
             left = self.places.most(self.hulls.largest, b) - behind
             amount = self.places.amount(a, p, before, left) if end + 1 == p else None

@@ -240,6 +240,20 @@ def test_more_stops_know_what_fewer_did() -> None:
     assert more.least(along.cost, lambda: False) >= least * (1 - 1e-12)
 
 
+def test_a_way_of_which_nothing_has_been_looked_at() -> None:
+    """A pass is the last when time is up, and its runs are not looked at; the bound with more ways follows it."""
+    instance = LatencyInstance.of(braids(5))
+    hulls = Hulls(instance)
+    ways = AlongPath(hulls, hulls.path(hulls.weights, instance.tensor))
+    along = ways.least(lambda: False)
+    side = side_bound.SideBound.of(hulls, ways, along, 4 * along.cost)
+    assert side is not None
+    calls = iter(range(99))
+    assert side.least(2 * along.cost, lambda: next(calls) > 0) > 0
+    assert (side.way[:, 0] >= 0).any()
+    assert side.fuller(4 * along.cost) is not None
+
+
 def held_nodes(side: side_bound.SideBound, held: side_bound.Held) -> set[int]:
     """Return the nodes of the chains that a run holds of those around it."""
     before, behind = side.bundle[held.i], side.bundle[held.j + 1]
