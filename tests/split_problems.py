@@ -9,7 +9,7 @@ from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Graph
 from mtpp_dsl.core.problem.problem import Problem
 
-__all__ = ["split_problem"]
+__all__ = ["residual", "split_problem"]
 
 SIZES = (1.0, 1.0, 1e-6, 1e7)
 """Magnitudes of all times."""
@@ -54,3 +54,21 @@ def _rules(rng: random.Random, n: int, k: int) -> list[Constraint]:
     for kind in (Pin, Forbid):
         rules += [kind(nodes=(rng.randrange(n),), devices=(rng.randrange(k),))] * (rng.random() < 0.2)
     return rules
+
+
+def residual(blocks: int, memory: float | None = None) -> Problem:
+    """Return blocks of three nodes beside a skipping tensor, all of other times, on three devices and a CPU."""
+    n = 4 * blocks + 1
+    edges = [(4 * b + i, 4 * b + i + 1) for b in range(blocks) for i in range(4)]
+    edges += [(4 * b, 4 * b + 4) for b in range(blocks)]
+    work = [round(1.0 + v * 37 % 101 / 100, 2) for v in range(n)]
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)],
+        edges,
+        work=work,
+        output=[round(0.2 + v * 29 % 13 / 50, 2) for v in range(n)],
+        memory=1.0,
+        times={"cpu": [10 * w for w in work]},
+    )
+    devices = [*(Device(f"acc{d}", memory=memory) for d in range(3)), Device("cpu0", type="cpu", pays_io=False)]
+    return Problem.create(graph, devices, Host(1.0), constraints=[Memory()])

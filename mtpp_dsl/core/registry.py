@@ -60,6 +60,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "milp-split": "mtpp_dsl.solvers.methods.modules:MilpSplit",
         "piecewise": "mtpp_dsl.solvers.methods.modules:Piecewise",
         "annealing": "mtpp_dsl.solvers.methods.annealing:Annealing",
+        "diving": "mtpp_dsl.solvers.methods.diving:Diving",
         "series": "mtpp_dsl.solvers.methods.schedules:Series",
         "transplant": "mtpp_dsl.solvers.methods.modules:Transplant",
         "lns": "mtpp_dsl.solvers.methods.schedules:Lns",

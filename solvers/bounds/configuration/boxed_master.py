@@ -38,6 +38,10 @@ class BoxedMaster:
         rows = np.append(np.flatnonzero(in_set), self._n + kind)
         self._lp.add(0.0, rows, np.where(rows < self._n, 1.0, -1.0))
 
+    def shares(self) -> Floats:
+        """Return [sets] by how much each covers in the last solution."""
+        return self._lp.values()[1 + 2 * self._n :]
+
     def solve(self) -> tuple[float, Floats, bool]:
         """Return theta, [supernodes] weights, and whether the box limits them."""
         theta, duals = self._lp.solve()

@@ -18,6 +18,7 @@ from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
+from mtpp_dsl.solvers.bounds.configuration.known_weights import known_weights
 from mtpp_dsl.solvers.bounds.configuration.narrow_attempt import NarrowAttempt
 from mtpp_dsl.solvers.bounds.configuration.narrow_sets import narrow_states
 from mtpp_dsl.solvers.bounds.configuration.pipeline_targets import Pipeline, is_pipeline
@@ -156,7 +157,8 @@ class _Run(TargetSearch):
 
     def _rise(self, states: Frontier) -> None:
         """Prove targets by exact tables, up to the largest that weights can prove."""
-        ceiling, centre = self._plan_cost, self._known_weights()
+        ceiling = self._plan_cost
+        centre = known_weights(self._problem, self._groups, self.bound.certificate)
         if not centre.any():
             centre = self._groups.time.min(axis=1) / (ceiling * float(self._groups.counts.sum()))
         while self._ended is None and not self._closed and ceiling - self.bound.cost > NARROW_CLOSE * ceiling:
@@ -168,15 +170,6 @@ class _Run(TargetSearch):
             centre = attempt.centre
             self._look()
             ceiling = min(ceiling, self._plan_cost)
-
-    def _known_weights(self) -> Floats:
-        """Return [supernodes] the weights that prove the bound known, of which all devices hold 1; else zeros."""
-        certificate, names = self.bound.certificate, self._problem.graph.names
-        if certificate is None or certificate.kind != NAME:
-            return np.zeros(self._groups.n)
-        known, most = certificate.data["weights"], sum(certificate.data["most"].values())
-        weights = [known.get(names[members[0]], 0) / max(most, 1) for members in self._groups.members]
-        return np.array(weights, np.float64)
 
     def _proved(self, proof: Proof) -> None:
         """Report a target that weights prove, if it is worth it."""

@@ -8,7 +8,7 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.core.errors import SolverError
-from mtpp_dsl.core.problem.graph import Floats, Ints
+from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 from mtpp_dsl.solvers.bounds.configuration.boxed_master import BoxedMaster
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
@@ -29,10 +29,14 @@ AGAIN = 0.4
 """Of the weight that a supernode keeps once a set has it, when sets for the other devices are looked for."""
 SETS = 2
 """Sets of a kind that are looked for at a time."""
+FEW = 1e-6
+"""A set that covers by so small a share does not count."""
 
 
 class NarrowAttempt:
     """An attempt to prove one target; all weights that are tried prove one, if a lower one.
+
+    Supernodes that may be nowhere are left out: they are no part of any set, and not covered.
 
     Args:
         instance: what is placed.
@@ -42,6 +46,8 @@ class NarrowAttempt:
         centre: [supernodes] the weights to begin with.
         stopped: asked often.
         proved: told of every target proved that is higher than those before.
+        nearest: whether loads are rounded to the nearest unit; then nothing is proved but of such loads.
+        patience: so often weights are changed in vain before the target is given up.
 
     Attributes:
         centre: [supernodes] the weights that have proved most.
@@ -57,20 +63,24 @@ class NarrowAttempt:
         centre: Floats,
         stopped: Callable[[], bool],
         proved: Callable[[Proof], None],
+        *,
+        nearest: bool = False,
+        patience: int = STALLED,
     ) -> None:
         self._instance, self._columns, self._target = instance, columns, target
-        self._stopped, self._proved = stopped, proved
-        self._sets = NarrowSets(instance, states, target)
-        self._kinds = range(len(instance.counts))
-        self._master = BoxedMaster(instance.n, instance.counts)
+        self._stopped, self._proved, self._patience = stopped, proved, patience
+        self._sets = NarrowSets(instance, states, target, nearest=nearest)
+        self._kinds = np.flatnonzero(instance.counts).tolist()
+        self._covered = np.isfinite(instance.time).any(axis=1)
+        self._master = BoxedMaster(int(self._covered.sum()), instance.counts)
         self._ratio = 0.0
         self.centre = centre
-        self._half = WORK * instance.time.min(axis=1)
+        self._half = WORK * np.where(self._covered, instance.time.min(axis=1), 0.0)
         for pins, cost in instance.nets:
             self._half[list(pins)] += TENSORS * min(cost, target)
-        self._half += LEAST * self._half.mean() + 1e-300
         self._scale = float(target * instance.counts.sum())
         self.proof: Proof | None = None
+        self._used: list[tuple[int, Bools]] = []
 
     def run(self, seconds: float) -> Verdict:
         """Generate sets until the target is proved or out of reach, for at most *seconds*."""
@@ -79,17 +89,25 @@ class NarrowAttempt:
             known = self._columns.sets[kind]
             loads = self._columns.loads(kind, self._sets.sizes[kind], known)
             for row in np.flatnonzero(loads <= self._sets.capacity).tolist():
-                self._master.add(kind, known[row])
+                self._cover(kind, known[row])
         self._price(self.centre)
         width, vain = self._box(1.0), 0
-        while not self._stopped() and monotonic() < deadline and vain < STALLED and width <= WIDEST and not self._done:
+        while (
+            not self._stopped()
+            and monotonic() < deadline
+            and vain < self._patience
+            and width <= WIDEST
+            and not self._done
+        ):
             try:
-                theta, weights, limited = self._master.solve()
+                theta, covered, limited = self._master.solve()
             except SolverError:  # numbers of very different sizes
                 break
             if theta <= 1 + 1e-7 and not limited:
                 return "out of reach"
             fresh = 0
+            weights = np.zeros(self._instance.n)
+            weights[self._covered] = covered
             if theta > 1 + 1e-7:
                 before = self._ratio
                 fresh = self._price(PULL * self.centre + (1 - PULL) * weights) or self._price(weights)
@@ -106,9 +124,20 @@ class NarrowAttempt:
 
     def _box(self, width: float) -> float:
         """Let weights be so far from the best ones known; return *width*."""
-        half = width * self._half / self._scale
-        self._master.within(np.maximum(self.centre - half, 0.0), self.centre + half)
+        half = width * (self._half / self._scale + LEAST * self.centre.mean())
+        low, high = np.maximum(self.centre - half, 0.0), self.centre + half
+        self._master.within(low[self._covered], high[self._covered])
         return width
+
+    def _cover(self, kind: int, in_set: Bools) -> None:
+        """Let a set of a kind cover what it holds."""
+        self._master.add(kind, in_set[self._covered])
+        self._used.append((kind, in_set))
+
+    def likely(self) -> list[tuple[int, Bools]]:
+        """Return the sets, with their kinds, that cover in the last solution, the largest share first."""
+        shares = self._master.shares()[: len(self._used)]
+        return [self._used[i] for i in np.argsort(-shares, kind="stable").tolist() if shares[i] > FEW]
 
     def _price(self, weights: Floats) -> int:
         """Find the heaviest sets for some weights, and what they prove; return how many sets are new."""
@@ -124,7 +153,7 @@ class NarrowAttempt:
                 if again == 0:
                     most.append(heaviest)
                 if self._columns.add(kind, in_set):
-                    self._master.add(kind, in_set)
+                    self._cover(kind, in_set)
                     fresh += 1
                 left = np.where(in_set, (AGAIN * left).astype(np.int64), left)
         self._learn(whole, most)
@@ -132,7 +161,7 @@ class NarrowAttempt:
 
     def _learn(self, whole: Ints, most: list[Ints]) -> None:
         """Keep the weights as the best ones if they are, and the target that they prove."""
-        together = np.array(self._instance.counts) @ np.array(most)
+        together = self._instance.counts[self._kinds] @ np.array(most)
         total = int(whole.sum())
         ratio = total / max(int(together[-1]), 1)
         if ratio > self._ratio:

@@ -25,12 +25,13 @@ class NarrowSets:
     """The sets of each device type below a target, and below any smaller one.
 
     Loads are in whole units, rounded down. What memory, streaming and the shape of sets forbid is not counted: no set
-    that a device can hold is left out.
+    that a device can hold is left out. Rounded to the nearest unit, loads are about right, and prove nothing.
 
     Args:
         instance: what there is to hold.
         states: of a sweep over all supernodes.
         target: above zero.
+        nearest: whether loads are rounded to the nearest unit.
 
     Attributes:
         unit: of loads.
@@ -38,7 +39,7 @@ class NarrowSets:
         sizes: [types] the loads.
     """
 
-    def __init__(self, instance: BoundInstance, states: Frontier, target: float) -> None:
+    def __init__(self, instance: BoundInstance, states: Frontier, target: float, *, nearest: bool = False) -> None:
         self._instance = instance
         costs = np.array([cost for _, cost in instance.nets])
         self.unit = fitting_unit(instance.time.ravel(), target, STEPS)
@@ -48,18 +49,20 @@ class NarrowSets:
         over = self.capacity + 1
 
         def units(value: float) -> int:
-            return over if not value < target else min(floor(Fraction(value) / exact), over)
+            return over if not value < target else min(floor(Fraction(value) / exact + nearest * HALF), over)
 
         nets = np.array([units(cost) for cost in costs.tolist()], np.int64)
         alone = frontier(states.order.tolist(), (), 2 * instance.n)
         assert alone is not None
-        self.sizes, self._sweeps = [], []
+        self.sizes: list[WholeLoads] = []
+        self._sweeps: dict[int, tuple[Frontier, Sweep]] = {}
         for kind, pays in enumerate(instance.types.pays.tolist()):
             work = np.array([units(time) for time in instance.time[:, kind].tolist()], np.int64)
             walk, cut = (states, nets) if pays and len(nets) else (alone, np.zeros_like(nets))
             self.sizes.append(WholeLoads(1 / self.unit, self.capacity, target, work, cut))
             load = work[walk.placed()] * walk.on_one + walk.costs(cut)[0]
-            self._sweeps.append((walk, Sweep(walk, load, self.capacity)))
+            if instance.counts[kind]:
+                self._sweeps[kind] = (walk, Sweep(walk, load, self.capacity))
 
     def heaviest(self, kind: int, weights: Ints) -> tuple[Ints, Bools]:
         """Return [capacity + 1] the largest weight of a set by its load, and the set at the capacity.
@@ -80,14 +83,19 @@ class NarrowSets:
 
 
 NEARLY = 1 - 1e-12
+HALF = Fraction(1, 2)
 
 
 def narrow_states(instance: BoundInstance) -> Frontier | None:
     """Return the states of a sweep where tables are the best way to the heaviest sets, else None.
 
-    That is where sets may have any shape, few tensors are open along some order, and a device pays for tensors; small
-    problems are left to integer programmes.
+    That is where they can be filled and a device pays for tensors; small problems are left to integer programmes.
     """
-    if instance.convex.any() or not FEWEST <= instance.n <= MOST or not instance.nets or not instance.types.pays.any():
+    return None if instance.n < FEWEST or not instance.nets or not instance.types.pays.any() else states_of(instance)
+
+
+def states_of(instance: BoundInstance) -> Frontier | None:
+    """Return the states of a sweep if sets may have any shape and few tensors are open along some order, or None."""
+    if instance.convex.any() or not 0 < instance.n <= MOST:
         return None
     return narrowest(instance.n, tuple(tuple(pins) for pins, _ in instance.nets), MAX_TRANSITIONS)

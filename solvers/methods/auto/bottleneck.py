@@ -350,7 +350,8 @@ class BottleneckRun(Sized):
             return
         count = 1 if self.small else cores(self.limits)
         first = self.bounds_first
-        ran = lanes(self.together, count, ideals=not self.ideals_ended, searched=self.tried, bounds_first=first)
+        more = not self.ideals_ended
+        ran = lanes(self.together, count, ideals=more, narrow=self.narrow, searched=self.tried, bounds_first=first)
         if not ran or self.tells(*(task.method.name for lane in ran for task in lane)):
             return
         limits = self.limits.within(self.race_share * self.limits.remaining, start=self.reduced.best_plan)

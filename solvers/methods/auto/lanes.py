@@ -11,6 +11,7 @@ from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.policy import BOUNDS_FIRST, TURNS
 from mtpp_dsl.solvers.methods.bounds import Configuration
 from mtpp_dsl.solvers.methods.branching import Branching
+from mtpp_dsl.solvers.methods.diving import Diving
 from mtpp_dsl.solvers.methods.orders import Orders
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import LaneTask
@@ -24,6 +25,9 @@ BEFORE_ORDERS, IDEALS_BEFORE_ORDERS = 0.1, 0.25
 have of the rest."""
 MANY_NODES = 400
 """In larger graphs ideals that were not few at first are not searched beside the orders of unequal devices."""
+BEFORE_BOUNDS, BEFORE_DIVING, SHARE_OF_DIVING = 0.15, 0.35, 0.6
+"""Where tables give the heaviest sets: what a search for plans has on one core before the bound; and what that has of
+the time before splits are made of its sets, and these of the rest."""
 SHARE = 0.4
 """Of the time, what a search for plans has before a second proof takes its core."""
 
@@ -33,6 +37,7 @@ def lanes(
     cores: int,
     *,
     ideals: bool = True,
+    narrow: bool = False,
     searched: Container[str] = frozenset(),
     bounds_first: bool = False,
 ) -> list[list[LaneTask]]:
@@ -47,6 +52,7 @@ def lanes(
         problem: what is asked.
         cores: how many processes may run.
         ideals: False where all ideals were searched before.
+        narrow: whether tables give the heaviest sets of devices.
         searched: names of the searches for plans that the first seed was given to before.
         bounds_first: whether bounds have most of the time on one core, in one turn.
     """
@@ -60,6 +66,8 @@ def lanes(
     whole = branching or (_accepting(problem, Ideals()) if ordered and ideals else [])
     if orders:
         return _with_orders(problem, orders[0], plans, whole, bounds, seed, cores)
+    if narrow and bounds and not whole and Diving().accepts(problem) is None:
+        return _with_diving(plans, bounds[0], seed, cores)
     if cores == 1:
         return _in_turn(plans, whole, bounds, seed, BOUNDS_FIRST if bounds_first else TURNS)
     sure = [Configuration(step=0.15, share=0.25)] if branching and bounds else []
@@ -98,6 +106,15 @@ def _with_orders(
         return [[*turns, *(LaneTask(method, IDEALS_BEFORE_ORDERS) for method in later), LaneTask(orders)]]
     searching = [*(LaneTask(method, SHARE if later else 1.0, seed=seed) for method in plans), *map(LaneTask, later)]
     return [lane for lane in ([LaneTask(orders), *map(LaneTask, bounds)], searching) if lane]
+
+
+def _with_diving(plans: list[Method], bound: Method, seed: int, cores: int) -> list[list[LaneTask]]:
+    """Return lanes in which splits are made of the sets of a bound, which then goes on from what is known."""
+    lane = [LaneTask(bound, BEFORE_DIVING), LaneTask(Diving(), SHARE_OF_DIVING), LaneTask(bound)]
+    if cores == 1:
+        return [[*(LaneTask(method, BEFORE_BOUNDS, seed=seed) for method in plans), *lane]]
+    searches = [[LaneTask(method, seed=seed + number)] for number in range(cores - 1) for method in plans]
+    return [*searches[:1], lane, *searches[1:]][:cores]
 
 
 def _in_turn(

@@ -13,6 +13,7 @@ WHY: Mapping[str, str] = {
     "configuration": "the strongest bound on a bottleneck, as a rule",
     "copies": "it finds routes and proves bounds",
     "decomposition": "cut nodes leave small modules",
+    "diving": "few tensors are open along some order, and sets that cover all are known",
     "divided": "a bound with nodes that may be divided",
     "dpl": "no other search accepts the problem",
     "ea": "it evolves list schedules",

@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.proofs.configuration import ConfigurationProof
 from mtpp_dsl.solvers.proofs.few_open import heaviest_below
 from mtpp_dsl.solvers.proofs.proof_reading import ProofReading
 from tests.oracle import optimum
-from tests.split_problems import split_problem
+from tests.split_problems import residual, split_problem
 
 
 def proved(problem: Problem, best: float, seconds: float = 20.0) -> Result:
@@ -75,22 +75,6 @@ def test_no_weights_prove_a_target_above_the_optimum(seed: int) -> None:
             most = proof.most[groups.types.of[problem.device_index[kind.devices[0]]]]
             heaviest = heaviest_below(reading, kind, proof.target, weights, proof.unit, inf)
             assert heaviest == most
-
-
-def residual(blocks: int) -> Problem:
-    """Return blocks of three nodes beside a skipping tensor, all of other times, on three devices and a CPU."""
-    n = 4 * blocks + 1
-    edges = [(4 * b + i, 4 * b + i + 1) for b in range(blocks) for i in range(4)]
-    edges += [(4 * b, 4 * b + 4) for b in range(blocks)]
-    graph = Graph.create(
-        [f"v{v}" for v in range(n)],
-        edges,
-        work=[round(1.0 + v * 37 % 101 / 100, 2) for v in range(n)],
-        output=[round(0.2 + v * 29 % 13 / 50, 2) for v in range(n)],
-        times={"cpu": [10 * round(1.0 + v * 37 % 101 / 100, 2) for v in range(n)]},
-    )
-    devices = [*(Device(f"acc{d}") for d in range(3)), Device("cpu0", type="cpu", pays_io=False)]
-    return Problem.create(graph, devices, Host(1.0))
 
 
 def test_residual_networks_are_bounded_above_their_work() -> None:

@@ -12,6 +12,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import regal
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
 from mtpp_dsl.solvers.methods.bounds import Configuration, Simple
+from tests.split_problems import residual
 
 
 def names(problem: Problem, cores: int) -> list[list[str]]:
@@ -49,6 +50,19 @@ def test_orders_of_unequal_devices_with_tight_memories() -> None:
     ample = [Device(f"d[{i}]", speed=1.0 + i, memory=9 * share) for i in range(4)]
     loose = Problem.create(graph, ample, Shared(1.0), constraints=[Acyclic(), Memory()])
     assert all("orders" not in lane for lane in names(loose, 2))
+
+
+def test_splits_are_made_of_the_sets_of_the_bound_where_tables_find_them() -> None:
+    """Between two turns of the bound: the first finds weights, the last bounds again with the better plan."""
+
+    def found(cores: int) -> list[list[str]]:
+        return [[task.method.name for task in lane] for lane in lanes(residual(32), cores, narrow=True)]
+
+    tables = ["configuration", "diving", "configuration"]
+    assert found(1) == [["annealing", *tables]]
+    assert found(2) == [["annealing"], tables]
+    assert found(3) == [["annealing"], tables, ["annealing"]]
+    assert names(residual(32), 2) == [["annealing"], ["configuration"]]
 
 
 def test_one_core_takes_turns() -> None:

@@ -19,8 +19,8 @@ __all__ = ["METHODS", "QUICK", "Trial", "try_instance"]
 
 TOLERANCE = 1e-6
 _ONE_PART = ("auto", "exact", "ideals", "simple", "anchor", "node", "count", "configuration", "slicegraph", "dpl",
-             "superblock", "guess", "branching", "fig3", "annealing", "local-search", "pipedream", "single-device",
-             "random", "brkga", "mla", "mla-weighted")  # fmt: skip
+             "superblock", "guess", "branching", "fig3", "annealing", "diving", "local-search", "pipedream",
+             "single-device", "random", "brkga", "mla", "mla-weighted")  # fmt: skip
 _LINKS = ("auto", "moirai", "moirai+cp-sat", "critical-path", "interval", "simple", "branch-and-bound", "heft",
           "greedy", "met", "cpop", "peft", "etf", "m-sct", "getf", "placeto", "decomposition", "chain-relaxation",
           "milp-split", "piecewise", "split-bound", "ea", "annealing", "lns", "moirai-printed",
