@@ -259,7 +259,8 @@ class SplitBound(Scoped, MethodBase):
     the modules behind; from the first to the last how soon its tail ends. Then every module is solved with both on
     either side. That is as strong as the inequalities of ghannane2023, 3.3.2, over every set of channels, as the last
     of the nodes that lead to them to end is followed by what depends on one of them, and stronger as it knows devices.
-    Then parts of two modules are solved in place of one, and so on.
+    Then parts of two modules are solved in place of one, and so on. Before, one sample is bounded by the times between
+    the last ends at boundaries (:mod:`mtpp_dsl.solvers.bounds.schedule.last_ends`).
 
     Of a batch, these parts are of one chunk; what all chunks take between them is bounded by the work of devices, by
     the thesis's recursion over numbers of chunks (:mod:`mtpp_dsl.solvers.bounds.schedule.recursion`), and by modules

@@ -18,6 +18,15 @@ from mtpp_dsl.solvers.runtime.lazy_highs import highspy, silent_highs
 ROUNDING = 1e-11
 """Relative to the sum of all terms: what a bound is lowered by."""
 
+BOUND_ALONE = {
+    "mip_allow_restart": False,
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+"""Options of HiGHS where only a bound is wanted: a third of the time, for programmes of a hundred columns."""
+
 
 @dataclass(frozen=True, eq=False)
 class BoxProgramme:
@@ -97,15 +106,28 @@ def minimise_relaxed(programme: BoxProgramme, seconds: float) -> BoxAnswer:
 
 
 def minimise_whole(
-    programme: BoxProgramme, seconds: float, stopped: Callable[[], bool], *, gap: float, seed: int = 0
+    programme: BoxProgramme,
+    seconds: float,
+    stopped: Callable[[], bool],
+    *,
+    gap: float,
+    seed: int = 0,
+    nodes: int | None = None,
 ) -> BoxAnswer:
-    """Solve the integer programme up to a relative *gap*, or as far as there is time; its bound is HiGHS's."""
+    """Solve the integer programme up to a relative *gap*, or as far as there is time; its bound is HiGHS's.
+
+    With *nodes*, branch and bound ends after so many, on one thread, and without searches for solutions, which take
+    most of the time of programmes of which only a bound is wanted.
+    """
     if not programme.integer.any():  # HiGHS has no dual bound of a linear programme
         return minimise_relaxed(programme, seconds)
     highs = _loaded(programme, programme.matrix(), seconds, whole=True)
     highs.setOptionValue("random_seed", seed % 2**31)
     highs.setOptionValue("mip_rel_gap", gap)
     highs.setOptionValue("mip_abs_gap", 0.0)
+    if nodes is not None:
+        for option, value in {"threads": 1, "mip_max_nodes": nodes, **BOUND_ALONE}.items():
+            highs.setOptionValue(option, value)
     if not run_apart(highs, seconds + 5.0, stopped):
         return BoxAnswer(-inf, None, complete=False)
     status, info = highs.getModelStatus(), highs.getInfo()

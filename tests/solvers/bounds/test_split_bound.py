@@ -75,6 +75,7 @@ def optimum(problem: Problem, pool: ProcessPool) -> float | None:
 def bounded(problem: Problem, cuts: list[int], pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> Bound:
     """Return the bound over modules of which none are joined."""
     monkeypatch.setattr(bounding, "WANTED", 1)
+    monkeypatch.setattr(bounding, "WIDE", 1)
     return bound(problem, modules_of(problem, cuts), Limits(threads=1), Progress(), pool)
 
 
