@@ -22,8 +22,10 @@ STRIDE = 5e-4
 """Ways that cost more than is known by this share do not matter in the next pass; twice that if there was none."""
 MOST_CELLS, MOST_STATES = 30_000_000, 8_000_000
 """Runs times pairs of ways to share, and states of the dynamic programme, of which there is room for arrays."""
-LEVELS, STATES = 32, 96
+LEVELS, STATES = 32, 320
 """Levels of how late chains are, and options times levels, of one bundle at most."""
+NEAR = 4
+"""Runs whose ends are no more nodes away are looked at along with those of the cheapest way: passes take longer."""
 
 
 @dataclass(frozen=True)
@@ -229,11 +231,16 @@ class SideBound:
         return rest
 
     def _near(self, e: int) -> Iterator[int]:
-        """Yield runs between the same chains that end or begin a node earlier or later."""
+        """Yield runs between the same chains that end and begin not many nodes earlier or later."""
         i, j = self.runs[e].tolist()
-        for a, b in ((i, j - 1), (i, j + 1), (i - 1, j), (i + 1, j)):
-            near = self._number.get((a, b))
-            if near is not None and self.bundle[a] == self.bundle[i] and self.bundle[b + 1] == self.bundle[j + 1]:
+        for a, b in product(range(i - NEAR, i + NEAR + 1), range(j - NEAR, j + NEAR + 1)):
+            near = self._number.get((a, b)) if abs(a - i) + abs(b - j) <= NEAR else None
+            if (
+                near is not None
+                and near != e
+                and self.bundle[a] == self.bundle[i]
+                and self.bundle[b + 1] == self.bundle[j + 1]
+            ):
                 yield near
 
     def _look(self, e: int, t: int, s: int) -> None:

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.graph import Floats, Graph, Ints
 
 CHAINS = 3
 """Chains of one bundle."""
-LENGTH = 6
+LENGTH = 12
 """Nodes of one chain."""
 
 
