@@ -39,7 +39,8 @@ class Sweep:
         shape = (int(states.states.max(initial=1)), capacity + 1)
         self._tables = [np.empty(shape, np.int32) for _ in range(2)]
         self._room = np.empty(capacity + 1, np.int32)
-        self._better = np.empty((rows, capacity + 1), np.bool_)
+        self._wins = np.empty(capacity + 1, np.bool_)
+        self._better = np.empty((rows, capacity // 8 + 1), np.uint8)  # a bit for each load
 
     def least(self, value: Ints) -> Table:
         """Return [capacity + 1] the least value of a split whose first side's load is no more; :data:`NONE`: none.
@@ -48,7 +49,8 @@ class Sweep:
             value: [transitions] what the value grows by, of either sign.
         """
         values = value.astype(np.int32)
-        table, width, room = np.zeros((1, self._capacity + 1), np.int32), self._capacity + 1, self._room
+        table, width = np.zeros((1, self._capacity + 1), np.int32), self._capacity + 1
+        room, wins = self._room, self._wins
         for step, (begin, end) in enumerate(zip(self._begins[:-1], self._begins[1:], strict=True)):
             following = self._tables[step % 2]
             for t in range(begin, end):
@@ -59,8 +61,9 @@ class Sweep:
                     np.add(came, values[t], out=after[shift:])
                 else:
                     gained = np.add(came, values[t], out=room[: width - shift])
-                    self._better[row, :shift] = False
-                    np.less(gained, after[shift:], out=self._better[row, shift:])
+                    wins[:shift] = False
+                    np.less(gained, after[shift:], out=wins[shift:])
+                    self._better[row] = np.packbits(wins)
                     np.minimum(after[shift:], gained, out=after[shift:])
             table = following
         least: Table = table[0].copy()
@@ -78,8 +81,12 @@ class Sweep:
             t = next(
                 t
                 for t in range(self._begins[step + 1] - 1, self._begins[step] - 1, -1)
-                if self._after[t] == state and (self._row[t] == FIRST or self._better[self._row[t], load])
+                if self._after[t] == state and (self._row[t] == FIRST or self._wins_at(self._row[t], load))
             )
             on_one[step] = states.on_one[t]
             state, load = self._before[t], load - self._load[t]
         return on_one
+
+    def _wins_at(self, row: int, load: int) -> bool:
+        """Return whether a transition was better at a load than those before it to its state."""
+        return bool(self._better[row, load // 8] << load % 8 & 0x80)

@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
 from mtpp_dsl.solvers.bounds.configuration.known_weights import known_weights
 from mtpp_dsl.solvers.bounds.configuration.narrow_attempt import NarrowAttempt
-from mtpp_dsl.solvers.bounds.configuration.narrow_sets import narrow_states
+from mtpp_dsl.solvers.bounds.configuration.narrow_sets import narrow_states, step_numbers
 from mtpp_dsl.solvers.bounds.configuration.pipeline_targets import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt
 from mtpp_dsl.solvers.bounds.configuration.set_pricing import FINE_BITS
@@ -156,20 +156,27 @@ class _Run(TargetSearch):
         return streams or float(self._groups.memory.sum()) > TIGHT * room
 
     def _rise(self, states: Frontier) -> None:
-        """Prove targets by exact tables, up to the largest that weights can prove."""
-        ceiling = self._plan_cost
+        """Prove targets by exact tables, up to the largest that weights can prove, in finer and finer units."""
         centre = known_weights(self._problem, self._groups, self.bound.certificate)
         if not centre.any():
-            centre = self._groups.time.min(axis=1) / (ceiling * float(self._groups.counts.sum()))
+            centre = self._groups.time.min(axis=1) / (self._plan_cost * float(self._groups.counts.sum()))
+        for steps in step_numbers(states):
+            centre = self._rise_in(states, steps, centre)
+
+    def _rise_in(self, states: Frontier, steps: int, centre: Floats) -> Floats:
+        """Prove targets that are divided into so many units; return [supernodes] the weights that prove most."""
+        ceiling = self._plan_cost
         while self._ended is None and not self._closed and ceiling - self.bound.cost > NARROW_CLOSE * ceiling:
             target = self.bound.cost + NARROW_STEP * (ceiling - self.bound.cost)
             idle = partial(self._idle, target)
-            attempt = NarrowAttempt(self._groups, states, self._columns, target, centre, idle, self._proved)
+            given = self._groups, states, self._columns, target, centre, idle, self._proved
+            attempt = NarrowAttempt(*given, steps=steps)
             if self._run(attempt, target, NEXT_SHARE, 2.0) != "proved":
                 ceiling = target
             centre = attempt.centre
             self._look()
             ceiling = min(ceiling, self._plan_cost)
+        return centre
 
     def _proved(self, proof: Proof) -> None:
         """Report a target that weights prove, if it is worth it."""

@@ -12,7 +12,7 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 from mtpp_dsl.solvers.bounds.configuration.boxed_master import BoxedMaster
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
-from mtpp_dsl.solvers.bounds.configuration.narrow_sets import HEAVIEST, NarrowSets
+from mtpp_dsl.solvers.bounds.configuration.narrow_sets import HEAVIEST, STEPS, NarrowSets
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
@@ -46,6 +46,7 @@ class NarrowAttempt:
         centre: [supernodes] the weights to begin with.
         stopped: asked often.
         proved: told of every target proved that is higher than those before.
+        steps: into how many units the target is divided at most.
         nearest: whether loads are rounded to the nearest unit; then nothing is proved but of such loads.
         patience: so often weights are changed in vain before the target is given up.
 
@@ -64,12 +65,13 @@ class NarrowAttempt:
         stopped: Callable[[], bool],
         proved: Callable[[Proof], None],
         *,
+        steps: int = STEPS,
         nearest: bool = False,
         patience: int = STALLED,
     ) -> None:
         self._instance, self._columns, self._target = instance, columns, target
         self._stopped, self._proved, self._patience = stopped, proved, patience
-        self._sets = NarrowSets(instance, states, target, nearest=nearest)
+        self._sets = NarrowSets(instance, states, target, steps, nearest=nearest)
         self._kinds = np.flatnonzero(instance.counts).tolist()
         self._covered = np.isfinite(instance.time).any(axis=1)
         self._master = BoxedMaster(int(self._covered.sum()), instance.counts)

@@ -13,8 +13,9 @@ from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier, front
 from mtpp_dsl.solvers.algorithms.frontier.frontier_sweep import Sweep
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads
 
-STEPS = 2**16
-"""A load is counted in at most so many units."""
+STEPS, FINEST, CELLS = 2**16, 2**18, 2**28
+"""Into how many units a target is divided at most: at first, where tables then have more entries than the third number,
+and in the end. Rounding down takes up to .02 % from a bound in units of the first."""
 FEWEST, MOST, MAX_TRANSITIONS = 120, 1_000, 8_000
 """Supernodes, and transitions of the sweep over them, of problems for which tables are filled."""
 HEAVIEST = 2**27
@@ -31,6 +32,7 @@ class NarrowSets:
         instance: what there is to hold.
         states: of a sweep over all supernodes.
         target: above zero.
+        steps: into how many units the target is divided at most.
         nearest: whether loads are rounded to the nearest unit.
 
     Attributes:
@@ -39,10 +41,12 @@ class NarrowSets:
         sizes: [types] the loads.
     """
 
-    def __init__(self, instance: BoundInstance, states: Frontier, target: float, *, nearest: bool = False) -> None:
+    def __init__(
+        self, instance: BoundInstance, states: Frontier, target: float, steps: int = STEPS, *, nearest: bool = False
+    ) -> None:
         self._instance = instance
         costs = np.array([cost for _, cost in instance.nets])
-        self.unit = fitting_unit(instance.time.ravel(), target, STEPS)
+        self.unit = fitting_unit(instance.time.ravel(), target, steps)
         exact = Fraction(self.unit)
         self.capacity = ceil(Fraction(target) / exact) - 1
         self.target = target
@@ -80,6 +84,13 @@ class NarrowSets:
     def below(self, load: int) -> float:
         """Return a target below which every load is fewer units than *load*."""
         return self.target if load > self.capacity else self.unit * load * NEARLY
+
+
+def step_numbers(states: Frontier) -> list[int]:
+    """Return into how many units a target is divided, more and more: as many at first as do not take long."""
+    entries = int(states.states.sum())
+    numbers = [2**bits for bits in range(STEPS.bit_length() - 1, FINEST.bit_length())]
+    return [number for number in numbers if 2 * number * entries > CELLS or number == FINEST]
 
 
 NEARLY = 1 - 1e-12
