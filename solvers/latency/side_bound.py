@@ -70,8 +70,7 @@ class SideBound:
         cls, hulls: Hulls, ways: AlongPath, along: Cuts, limit: float, at: Sequence[Bundle | None]
     ) -> SideBound | None:
         runs, most = int(np.isfinite(along.runs).sum()), max((len(b.options) for b in at if b is not None), default=0)
-        states = len(at) * max(STATES, most) * (min(hulls.instance.pieces, len(ways.path)) + 1)
-        if not most or runs * (most + 1) ** 2 > MOST_CELLS or states > MOST_STATES:
+        if not most or runs * (most + 1) ** 2 > MOST_CELLS or most > _room(hulls, ways, len(at)):
             return None
         return cls(hulls, ways, along, limit, at)
 
@@ -281,7 +280,8 @@ class SideBound:
 
     def _levels(self) -> tuple[Ints, Floats]:
         """Return [bundles, 5] ends, options, levels and chains of each bundle, and [bundles] its steps."""
-        levels = [max(1, min(LEVELS, STATES // len(o))) for o in self.options]
+        states = min(STATES, _room(self.hulls, self.ways, len(self.places)))
+        levels = [max(1, min(LEVELS, states // len(o))) for o in self.options]
         given = zip(self.bundles, self.options, levels, strict=True)
         item = self.places.item
         ends = [(item[b.first], item[b.last], len(o), k, len(b.chains)) for b, o, k in given]
@@ -310,6 +310,11 @@ class SideBound:
                 shared = [h.left and list(h.left), h.taken and list(h.taken)]
                 held.append([*self.places.ends(h.i, h.j), *shared, h.rent])
         return {"sides": sides, "held": held, "target": self.value, "cuts": cuts}
+
+
+def _room(hulls: Hulls, ways: AlongPath, places: int) -> int:
+    """Return how many options times levels there may be at each place."""
+    return MOST_STATES // (places * (min(hulls.instance.pieces, len(ways.path)) + 1))
 
 
 def reach_of(hulls: Hulls, path: Sequence[int]) -> tuple[Ints, Ints]:

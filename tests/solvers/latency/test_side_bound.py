@@ -294,6 +294,18 @@ def test_too_much_for_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert beside.cost == alone.cost
 
 
+def test_few_levels_where_there_is_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is room for the ways to share chains and for no more levels, chains still count."""
+    alone = bounded(blocks(), sides=False)
+    monkeypatch.setattr(side_bound, "MOST_STATES", 60)
+    few = bounded(blocks())
+    assert alone is not None
+    assert few is not None
+    assert few.certificate is not None
+    assert {side["levels"] for side in few.certificate.data["sides"]} == {1}
+    assert alone.cost < few.cost
+
+
 @pytest.mark.long
 def test_the_same_passes_compiled_and_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """One source, twice: the same runs and the same bound."""
