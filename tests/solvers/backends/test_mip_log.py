@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from mtpp_dsl.core import registry
@@ -27,6 +25,7 @@ def test_log(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     result = solve(PROBLEM, "exact", solver=name, progress=Progress(solver_log=lines.append))
     assert len(lines) > 3
     assert result.cost == 7.0
-    quiet = solve(PROBLEM, "exact", solver=name)
-    assert quiet.bound == replace(result.bound, cost=quiet.bound.cost) if result.bound and quiet.bound else False
+    quiet = solve(PROBLEM, "exact", solver=name)  # what proves its bound again depends on how long that took
+    assert quiet.cost == 7.0
+    assert max(quiet.gap or 0.0, result.gap or 0.0) <= 1e-6
     assert capfd.readouterr() == ("", "")
