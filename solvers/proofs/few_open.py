@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.proofs.proof_reading import DeviceKind, ProofReading
 
 __all__ = ["heaviest_below"]
 
-LARGEST_TABLE = 2**18
+LARGEST_TABLE = 2**19
 """Units of load of a table; with more, nothing is told."""
 MAX_STATES = 256
 NO_SET = -(2**62)

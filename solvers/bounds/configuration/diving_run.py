@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["dive"]
 
-SHARES = (0.25, 0.5, 0.75, 0.95)
+SHARES = (0.4, 0.7, 0.95)
 """How far from what is proved to the cost of the best plan targets lie, one after the other until one is reached."""
 FIRST = (1.02, 1.05, 1.2, 1.5, 2.0, 4.0)
 """The same without a plan: so many times what is proved, or, where that is 0, what each has of work and tensors."""

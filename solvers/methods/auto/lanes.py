@@ -25,9 +25,9 @@ BEFORE_ORDERS, IDEALS_BEFORE_ORDERS = 0.1, 0.25
 have of the rest."""
 MANY_NODES = 400
 """In larger graphs ideals that were not few at first are not searched beside the orders of unequal devices."""
-BEFORE_BOUNDS, BEFORE_DIVING, SHARE_OF_DIVING = 0.15, 0.35, 0.6
-"""Where tables give the heaviest sets: what a search for plans has on one core before the bound; and what that has of
-the time before splits are made of its sets, and these of the rest."""
+BEFORE_DIVING, SHARE_OF_BOUND, SHARE_OF_DIVING = 0.15, 0.35, 0.6
+"""Where tables give the heaviest sets: what a search by moves has before splits are made of them; and on one core what
+the bound has of the rest before, and they of what is left then."""
 SHARE = 0.4
 """Of the time, what a search for plans has before a second proof takes its core."""
 
@@ -109,12 +109,16 @@ def _with_orders(
 
 
 def _with_diving(plans: list[Method], bound: Method, seed: int, cores: int) -> list[list[LaneTask]]:
-    """Return lanes in which splits are made of the sets of a bound, which then goes on from what is known."""
-    lane = [LaneTask(bound, BEFORE_DIVING), LaneTask(Diving(), SHARE_OF_DIVING), LaneTask(bound)]
+    """Return lanes in which splits are made of sets for the weights of a bound, after a search by moves."""
+    first = [LaneTask(method, BEFORE_DIVING, seed=seed) for method in plans]
     if cores == 1:
-        return [[*(LaneTask(method, BEFORE_BOUNDS, seed=seed) for method in plans), *lane]]
-    searches = [[LaneTask(method, seed=seed + number)] for number in range(cores - 1) for method in plans]
-    return [*searches[:1], lane, *searches[1:]][:cores]
+        return [[*first, LaneTask(bound, SHARE_OF_BOUND), LaneTask(Diving(), SHARE_OF_DIVING), LaneTask(bound)]]
+    more = [[LaneTask(method, seed=seed + number)] for number in range(1, cores - 1) for method in plans]
+    return [
+        [*first, LaneTask(Diving()), *(LaneTask(method, seed=seed + 1) for method in plans)],
+        [LaneTask(bound)],
+        *more,
+    ]
 
 
 def _in_turn(

@@ -217,7 +217,7 @@ def anneal(
     load = np.zeros(k)
     for v in range(n):
         load[now.device[v]] += module.time[v, now.device[v]]
-    current += drive * load.max()
+    current += drive * load.max() if load.max() < np.inf else 0.0
     # One move a step, by its draws: what kind it is, two nodes or components, and how far and where.
     for step in range(len(draws)):
         temperature = hot * (cold / hot) ** ((first + step) / steps)
@@ -284,7 +284,7 @@ def anneal(
         load[:] = 0.0
         for v in range(n):
             load[now.device[v]] += module.time[v, now.device[v]]
-        driven = drive * load.max()
+        driven = drive * load.max() if load.max() < np.inf else 0.0
         limit = current - driven - temperature * np.log(draws[step, 5] + 1e-300)
         length = generate(module, now, reserved, limit, ready, waits)  # type: ignore[name-defined,unused-ignore]
         if length <= limit:

@@ -53,15 +53,14 @@ def test_orders_of_unequal_devices_with_tight_memories() -> None:
 
 
 def test_splits_are_made_of_the_sets_of_the_bound_where_tables_find_them() -> None:
-    """Between two turns of the bound: the first finds weights, the last bounds again with the better plan."""
+    """Beside the bound, after a search by moves; on one core between two turns of the bound."""
 
     def found(cores: int) -> list[list[str]]:
         return [[task.method.name for task in lane] for lane in lanes(residual(32), cores, narrow=True)]
 
-    tables = ["configuration", "diving", "configuration"]
-    assert found(1) == [["annealing", *tables]]
-    assert found(2) == [["annealing"], tables]
-    assert found(3) == [["annealing"], tables, ["annealing"]]
+    assert found(1) == [["annealing", "configuration", "diving", "configuration"]]
+    assert found(2) == [["annealing", "diving", "annealing"], ["configuration"]]
+    assert found(3) == [*found(2), ["annealing"]]
     assert names(residual(32), 2) == [["annealing"], ["configuration"]]
 
 

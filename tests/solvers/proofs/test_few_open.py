@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from mtpp_dsl.solvers.bounds.configuration.narrow_sets import FINEST
 from mtpp_dsl.solvers.proofs import few_open
 from mtpp_dsl.solvers.proofs.few_open import heaviest_below
 from mtpp_dsl.solvers.proofs.proof_reading import ProofReading
@@ -28,7 +29,7 @@ def test_no_set_is_heavier_than_the_table_says(seed: int) -> None:
         free = not any(kind.convex) and reading.streamed(kind, range(len(weights))) == 0 and kind.memory == inf
         sets = [held for held, _ in sets_below(reading, kind, target, [], (None, None))]
         best = max(sum(w for w, inside in zip(weights, held, strict=True) if inside) for held in sets)
-        for steps in (3.0, 50.5, 2.0**17):
+        for steps in (3.0, 50.5, FINEST * (1 + 1e-9)):
             heaviest = heaviest_below(reading, kind, target, weights, target / steps, inf)
             assert heaviest is not None
             assert heaviest >= best
