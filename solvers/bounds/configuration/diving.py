@@ -11,12 +11,16 @@ from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
 from mtpp_dsl.solvers.bounds.configuration.narrow_attempt import NarrowAttempt
+from mtpp_dsl.solvers.bounds.configuration.narrow_sets import STEPS
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 __all__ = ["Diving"]
 
 BRANCHES = 3
 """Sets of one solution that are fixed, one after another, while no split is found."""
+CELLS = 2**27
+"""A target is divided into as many units as for a bound at first, or half of them if tables then have more entries: in
+a quarter of them loads are rounded so much that hardly a split is found."""
 PATIENCE = 15
 """So often the weights of one covering are changed in vain."""
 SLIGHT = 1e-6
@@ -50,6 +54,7 @@ class Diving:
         self._states, self._columns, self._target = states, columns, target
         self._instance, self._turns, self._stopped = instance, turns, stopped
         self._device: Ints = np.zeros(instance.n, np.int64)
+        self._steps = STEPS if STEPS * int(states.states.sum()) <= CELLS else STEPS // 2
 
     def split(self, centre: Floats, seconds: float) -> Ints | None:
         """Return [supernodes] the device of each, or None if no split was found.
@@ -71,7 +76,7 @@ class Diving:
         weights = np.where(here, centre + SLIGHT * (float(centre.mean()) or 1.0), 0.0)
         weights /= float(weights.sum())
         given = left, self._states, self._columns, self._target, weights, self._stopped, _nobody
-        attempt = NarrowAttempt(*given, nearest=True, patience=PATIENCE)
+        attempt = NarrowAttempt(*given, steps=self._steps, nearest=True, patience=PATIENCE)
         if attempt.run(seconds) == "proved":
             return False
         for kind, in_set in attempt.likely()[:BRANCHES]:
