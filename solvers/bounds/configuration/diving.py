@@ -16,8 +16,6 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 __all__ = ["Diving"]
 
-BRANCHES = 3
-"""Sets of one solution that are fixed, one after another, while no split is found."""
 CELLS = 2**27
 """A target is divided into as many units as for a bound at first, or half of them if tables then have more entries: in
 a quarter of them loads are rounded so much that hardly a split is found."""
@@ -39,6 +37,7 @@ class Diving:
         columns: sets known; those found are added.
         target: what all loads are to be below.
         turns: how many coverings are made, at most.
+        branches: sets of one solution that are fixed, one after another, while no split is found.
         stopped: asked often.
     """
 
@@ -49,10 +48,11 @@ class Diving:
         columns: Columns,
         target: float,
         turns: int,
+        branches: int,
         stopped: Callable[[], bool],
     ) -> None:
         self._states, self._columns, self._target = states, columns, target
-        self._instance, self._turns, self._stopped = instance, turns, stopped
+        self._instance, self._turns, self._branches, self._stopped = instance, turns, branches, stopped
         self._device: Ints = np.zeros(instance.n, np.int64)
         self._steps = STEPS if STEPS * int(states.states.sum()) <= CELLS else STEPS // 2
 
@@ -79,7 +79,7 @@ class Diving:
         attempt = NarrowAttempt(*given, steps=self._steps, nearest=True, patience=PATIENCE)
         if attempt.run(seconds) == "proved":
             return False
-        for kind, in_set in attempt.likely()[:BRANCHES]:
+        for kind, in_set in attempt.likely()[: self._branches]:
             self._device[in_set] = left.types.members[kind][-1]
             if self._fill(_without(left, kind, in_set), attempt.centre, seconds):
                 return True

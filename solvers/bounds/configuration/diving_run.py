@@ -24,8 +24,10 @@ SHARES = (0.4, 0.7, 0.95)
 """How far from what is proved to the cost of the best plan targets lie, one after the other until one is reached."""
 FIRST = (1.02, 1.05, 1.2, 1.5, 2.0, 4.0)
 """The same without a plan: so many times what is proved, or, where that is 0, what each has of work and tensors."""
-TURNS = 40
-"""Coverings for one target, at most."""
+BRANCHES, TURNS = 3, 40
+"""Sets that are fixed one after another in the place of one, and coverings for one target, at most."""
+MORE = ((1, 1), (2, 4), (4, 16))
+"""So many times as many, by turns, while no target is reached."""
 COVERING = 0.2
 """Of the time left, what one of them may take."""
 
@@ -70,15 +72,15 @@ class _Run:
         self._columns = Columns(self._groups)
 
     def run(self) -> None:
-        """Dive below smaller and smaller targets, until none is reached or the limits end it."""
-        reached = True
-        while reached and not self._incumbent.done and self._proved < self._known:
+        """Dive below smaller and smaller targets, ever more broadly, until none is reached or the limits end it."""
+        broad = 0
+        while broad < len(MORE) and not self._incumbent.done and self._proved < self._known:
             low, known = self._proved, self._known
             if known == inf:
                 targets = [step * (low or self._share) for step in FIRST]
             else:
                 targets = [low + step * (known - low) for step in SHARES]
-            reached = any(self._reached(target) for target in targets)
+            broad = 0 if any(self._reached(target, *MORE[broad]) for target in targets) else broad + 1
 
     @property
     def _share(self) -> float:
@@ -99,8 +101,14 @@ class _Run:
         known = self._progress.incumbent
         return min(self._incumbent.cost, inf if known is None else known)
 
-    def _reached(self, target: float) -> bool:
-        """Dive below a target; return whether there is a better plan now, of this run or of another."""
+    def _reached(self, target: float, wide: int, long: int) -> bool:
+        """Dive below a target; return whether there is a better plan now, of this run or of another.
+
+        Args:
+            target: what all loads are to be below.
+            wide: so many times as many branches.
+            long: so many times as many turns.
+        """
         before = self._known
         if self._incumbent.done or before < target:
             return before < target
@@ -109,7 +117,8 @@ class _Run:
         weights = known_weights(self._problem, groups, None if bound is None else bound.certificate)
         if not weights.any():
             weights = np.where(np.isfinite(groups.time), groups.time, 0.0).max(axis=1)
-        diving = Diving(groups, self._states, self._columns, target, TURNS, lambda: self._idle(target))
+        shape = TURNS * long, BRANCHES * wide
+        diving = Diving(groups, self._states, self._columns, target, *shape, lambda: self._idle(target))
         device = diving.split(weights, COVERING * self._limits.remaining)
         if device is not None:
             self._incumbent.take(Plan.create(self._problem, device[groups.of]))

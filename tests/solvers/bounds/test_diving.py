@@ -14,7 +14,6 @@ from mtpp_dsl.core.problem.devices import Device, Shared
 from mtpp_dsl.core.problem.graph import Bools, Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
-from mtpp_dsl.solvers.bounds.configuration import diving as diving_file
 from mtpp_dsl.solvers.bounds.configuration import narrow_sets
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns
 from mtpp_dsl.solvers.bounds.configuration.diving import Diving as Dive
@@ -54,7 +53,7 @@ def test_loads_are_below_the_target() -> None:
     least = least_load(problem, Limits(), Progress()).bound
     assert least is not None
     target = 1.1 * least.cost
-    device = Dive(groups, states, Columns(groups), target, 20, lambda: False).split(np.ones(groups.n), 5.0)
+    device = Dive(groups, states, Columns(groups), target, 20, 3, lambda: False).split(np.ones(groups.n), 5.0)
     assert device is not None
     assert cost_of(problem, Plan.create(problem, device[groups.of])) <= target * (1 + 1e-3)
 
@@ -67,7 +66,7 @@ def test_no_split_is_below_what_is_proved() -> None:
     least = least_load(problem, Limits(), Progress()).bound
     assert states is not None
     assert least is not None
-    dive = Dive(groups, states, Columns(groups), 0.99 * least.cost, 20, lambda: False)
+    dive = Dive(groups, states, Columns(groups), 0.99 * least.cost, 20, 3, lambda: False)
     assert dive.split(groups.time.min(axis=1), 5.0) is None
     assert dive._turns == 19
 
@@ -86,8 +85,7 @@ def test_it_goes_back_where_a_set_leaves_no_room(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(NarrowAttempt, "likely", poor_first)
     for branches in (1, 3):
-        monkeypatch.setattr(diving_file, "BRANCHES", branches)
-        dive = Dive(groups, states, Columns(groups), 9.41, 60, lambda: False)
+        dive = Dive(groups, states, Columns(groups), 9.41, 60, branches, lambda: False)
         assert (dive.split(np.ones(groups.n), 5.0) is not None) == (branches > 1)
 
 
