@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, Whol
 STEPS, FINEST, CELLS = 2**16, 2**18, 2**28
 """Into how many units a target is divided at most: at first, where tables then have more entries than the third number,
 and in the end. Rounding down takes up to .02 % from a bound in units of the first."""
-FEWEST, MOST, MAX_TRANSITIONS = 120, 1_000, 8_000
+FEWEST, MOST, MAX_TRANSITIONS = 20, 1_000, 8_000
 """Supernodes, and transitions of the sweep over them, of problems for which tables are filled."""
 HEAVIEST = 2**27
 """What weights may add up to."""

@@ -382,7 +382,7 @@ class BottleneckRun(Sized):
         if searched and not self.orderless:
             return LARGE_SHARE if self.small else 1.0
         if self.narrow:
-            return 1.0
+            return LARGE_SHARE if self.small else 1.0
         if self.exact_tried or self.too_large or formulation("exact").accepts(self.reduced.problem) is not None:
             return 1.0
         if any(self.problem.of(CustomConstraint)):
