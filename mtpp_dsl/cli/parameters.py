@@ -38,7 +38,7 @@ SweepFile: TypeAlias = Annotated[Path, argument("SWEEP.toml", "The sweep.")]
 Database: TypeAlias = Annotated[Path, typer.Argument(metavar="DB", help="A database of results.")]
 Only: TypeAlias = Annotated[
     list[str],
-    option("WHICH", "Only these runs: problem* or method=…; may be repeated."),
+    option("WHICH", "Only these runs: problem* or method=…; A,B means either, repeated both."),
 ]
 Jobs: TypeAlias = Annotated[
     int | None,

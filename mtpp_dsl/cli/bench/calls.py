@@ -36,7 +36,7 @@ class ImproveCall:
     library: Annotated[str, argument("LIBRARY", "A library: its folder, or its name, such as mtpplib.")]
     only: Annotated[
         list[str],
-        option("WHICH", "Only these problems: name* or group=…; may be repeated."),
+        option("WHICH", "Only these problems: name* or group=…; A,B means either, repeated both."),
     ] = field(default_factory=list)
     method: Annotated[str | None, option("A,B", "Run these methods; by default auto.")] = None
     solver: Annotated[str | None, option("A,B", "Solvers for methods that use one.")] = None
