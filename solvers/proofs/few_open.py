@@ -14,9 +14,8 @@ from mtpp_dsl.solvers.proofs.proof_reading import DeviceKind, ProofReading
 
 __all__ = ["heaviest_below"]
 
-LARGEST_TABLE = 2**19
-"""Units of load of a table; with more, nothing is told."""
-MAX_STATES = 256
+LARGEST_TABLE, MAX_ENTRIES = 2**19, 2**26
+"""Units of load of a table, and entries of the tables of all states; with more, nothing is told."""
 NO_SET = -(2**62)
 MULTIPLIERS = (1, 7919, 104729, 1299709)
 """Of the numbers of groups, for ties in orders: each makes an order of its own."""
@@ -49,8 +48,9 @@ def heaviest_below(
     work = [most + 1 if not time < target else floor(Fraction(time) / exact) for time in kind.time]
     tensors = [sorted(pins) for pins in reading.tensors] if kind.pays else []
     costs = [most + 1 if not cost < target else floor(Fraction(cost) / exact) for cost in reading.tensors.values()]
+    most_states = MAX_ENTRIES // (most + 1)
     for order in _orders(len(weights), tensors):
-        if _most_states(order, tensors) <= MAX_STATES:
+        if _most_states(order, tensors, most_states) <= most_states:
             return _swept(order, tensors, costs, work, weights, most, until)
     return None
 
@@ -109,14 +109,14 @@ def _touched(order: list[int], tensors: list[list[int]]) -> list[list[tuple[int,
     return touched
 
 
-def _most_states(order: list[int], tensors: list[list[int]]) -> int:
-    """Return how many states there are at most at a time; of too many, some number that is too large."""
+def _most_states(order: list[int], tensors: list[list[int]], enough: int) -> int:
+    """Return how many states there are at most at a time; of more than *enough*, some number that is larger."""
     states: dict[State, None] = {(): None}
     most = 1
     for touched in _touched(order, tensors):
         states = {_after(state, touched, side)[0]: None for state in states for side in (OUTSIDE, INSIDE)}
         most = max(most, len(states))
-        if most > MAX_STATES:
+        if most > enough:
             break
     return most
 

@@ -16,7 +16,9 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, Whol
 STEPS, FINEST, CELLS = 2**16, 2**18, 2**28
 """Into how many units a target is divided at most: at first, where tables then have more entries than the third number,
 and in the end. Rounding down takes up to .02 % from a bound in units of the first."""
-FEWEST, MOST, MAX_TRANSITIONS = 20, 1_000, 8_000
+AT_ONCE = 2**26
+"""Entries of the tables of all states at a time: a checker of the certificate fills no more."""
+FEWEST, MOST, MAX_TRANSITIONS = 20, 1_000, 20_000
 """Supernodes, and transitions of the sweep over them, of problems for which tables are filled."""
 HEAVIEST = 2**27
 """What weights may add up to."""
@@ -88,9 +90,10 @@ class NarrowSets:
 
 def step_numbers(states: Frontier) -> list[int]:
     """Return into how many units a target is divided, more and more: as many at first as do not take long."""
-    entries = int(states.states.sum())
+    entries, at_once = int(states.states.sum()), int(states.states.max())
     numbers = [2**bits for bits in range(STEPS.bit_length() - 1, FINEST.bit_length())]
-    return [number for number in numbers if 2 * number * entries > CELLS or number == FINEST]
+    checked = [number for number in numbers if number * at_once <= AT_ONCE] or numbers[:1]
+    return [number for number in checked if 2 * number * entries > CELLS or number == checked[-1]]
 
 
 NEARLY = 1 - 1e-12

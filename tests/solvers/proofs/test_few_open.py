@@ -42,5 +42,5 @@ def test_too_many_states_or_units_and_no_time_tell_nothing(monkeypatch: pytest.M
     kind, weights = reading.kinds[0], [1] * len(reading.members)
     assert heaviest_below(reading, kind, 1.0, weights, 2.0**-20, inf) is None
     assert heaviest_below(reading, kind, 1.0, weights, 0.1, -1.0) is None
-    monkeypatch.setattr(few_open, "MAX_STATES", 0)
+    monkeypatch.setattr(few_open, "MAX_ENTRIES", 0)
     assert heaviest_below(reading, kind, 1.0, weights, 0.1, inf) is None
