@@ -36,13 +36,13 @@ INFEASIBLE = 2
 
 
 class ConfigurationProof:
-    """``{"target": T, "weights": {node: w}, "most": {device: m}, "unit": u}``, w and m whole numbers, u not needed.
+    """``{"target": T, "weights": {node: w}, "most": {device: m}}``, w and m whole numbers; ``unit`` and ``order``.
 
     If no set of nodes that a device can hold at a load below T weighs more than the device's m, for every device, and
     the m add up to less than the w, then no plan is below T: its devices would have to hold all weight. Each m is
     checked by an integer programme that asks for a heavier set, in scipy's solver; or, where sets must be convex, by
-    a branch and bound of our own if that ends first. With a *unit* of loads, a table of all loads comes before: it may
-    tell at once, and whatever the unit is, it tells nothing false.
+    a branch and bound of our own if that ends first. With a *unit* of loads, a table of all loads comes before, along
+    the *order* of a node of each group if there is one: it may tell at once, and whatever these are, nothing false.
     """
 
     name = "configuration"
@@ -59,6 +59,7 @@ class ConfigurationProof:
         if set(most) != {device.name for device in problem.devices}:
             raise Refused("the certificate's 'most' does not name the devices of the problem, each once")
         unit = number(data, "unit") if "unit" in data else 0.0
+        order = _order(reading, data.get("order", []))
         together, total = sum(most.values()), sum(weights)
         if together >= total:
             raise Refused(
@@ -67,9 +68,23 @@ class ConfigurationProof:
         for kind in reading.kinds:
             least = min(most[name] for name in kind.devices)
             held = (reading, kind, target, weights, least)
-            if least < total and not (_by_table(*held, unit, limits) or _all_lighter(*held, limits)):
+            if least < total and not (_by_table(*held, unit, order, limits) or _all_lighter(*held, limits)):
                 raise Refused(f"below {target!r}, {kind.devices[0]} can hold nodes that weigh more than {least}")
         return target
+
+
+def _order(reading: ProofReading, names: Any) -> list[int]:
+    """Return the groups in the order of a certificate; none if it has no order.
+
+    Raises:
+        Refused: it does not name a node of each group, once.
+    """
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Refused("the certificate's 'order' is no list of nodes")
+    order = [reading.group_of(name) for name in names]
+    if order and sorted(order) != [*range(len(reading.members))]:
+        raise Refused("the certificate's 'order' does not name a node of each group of colocated nodes, once")
+    return order
 
 
 def _by_table(
@@ -79,12 +94,13 @@ def _by_table(
     weights: list[int],
     most: int,
     unit: float,
+    order: list[int],
     limits: Limits,
 ) -> bool:
     """Return whether a table of loads, given a unit, shows that no set below the target is heavier than *most*."""
     if unit <= 0:
         return False
-    heaviest = heaviest_below(reading, kind, target, weights, unit, min(limits.remaining / 2, LONGEST))
+    heaviest = heaviest_below(reading, kind, target, weights, unit, min(limits.remaining / 2, LONGEST), order)
     return heaviest is not None and heaviest <= most
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 from math import ceil, floor
 from time import monotonic
 
@@ -26,7 +27,13 @@ State = tuple[tuple[int, int], ...]
 
 
 def heaviest_below(
-    reading: ProofReading, kind: DeviceKind, target: float, weights: Sequence[int], unit: float, seconds: float
+    reading: ProofReading,
+    kind: DeviceKind,
+    target: float,
+    weights: Sequence[int],
+    unit: float,
+    seconds: float,
+    known: Sequence[int] = (),
 ) -> int | None:
     """Return what no set with a load below the target is heavier than, or None if the time or the states do not do.
 
@@ -40,6 +47,7 @@ def heaviest_below(
         weights: of the groups.
         unit: above zero; any one is right, and those in which loads are nearly whole tell most.
         seconds: how long it may take.
+        known: all groups in an order along which few tensors may be open, tried first; none for orders found here.
     """
     until, exact = monotonic() + seconds, Fraction(unit)
     most = ceil(Fraction(target) / exact) - 1
@@ -49,7 +57,7 @@ def heaviest_below(
     tensors = [sorted(pins) for pins in reading.tensors] if kind.pays else []
     costs = [most + 1 if not cost < target else floor(Fraction(cost) / exact) for cost in reading.tensors.values()]
     most_states = MAX_ENTRIES // (most + 1)
-    for order in _orders(len(weights), tensors):
+    for order in chain([[*known]] if known else [], _orders(len(weights), tensors)):
         if _most_states(order, tensors, most_states) <= most_states:
             return _swept(order, tensors, costs, work, weights, most, until)
     return None

@@ -226,7 +226,8 @@ class _Run(TargetSearch):
         weights = {names[groups.members[g][0]]: int(proof.weights[g]) for g in np.flatnonzero(proof.weights).tolist()}
         data = {"target": proof.target, "weights": weights, "most": most}
         if proof.unit is not None:
-            certificate = Certificate("configuration", {**data, "unit": proof.unit})
+            order = [names[groups.members[g][0]] for g in proof.order]
+            certificate = Certificate("configuration", {**data, "unit": proof.unit, "order": order})
             return Bound(proof.target, "configuration", "checked", "mtpp", BY_TABLES, certificate)
         certificate = Certificate("configuration", data)
         return Bound(proof.target, "configuration", "trusted", by(), DETAIL, certificate)

@@ -106,12 +106,14 @@ class Proof:
         most: [types] or [positions] no set below the target weighs more; those of all devices together are less than
             the sum of the weights.
         unit: in which loads were counted, rounded down, to find the heaviest sets by tables; else None.
+        order: of supernodes along which these tables were filled.
     """
 
     target: float
     weights: Ints
     most: tuple[int, ...]
     unit: float | None = None
+    order: tuple[int, ...] = ()
 
 
 class CoveringMaster:

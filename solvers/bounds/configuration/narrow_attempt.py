@@ -72,6 +72,7 @@ class NarrowAttempt:
         self._instance, self._columns, self._target = instance, columns, target
         self._stopped, self._proved, self._patience = stopped, proved, patience
         self._sets = NarrowSets(instance, states, target, steps, nearest=nearest)
+        self._order = tuple(states.order.tolist())
         self._kinds = np.flatnonzero(instance.counts).tolist()
         self._covered = np.isfinite(instance.time).any(axis=1)
         self._master = BoxedMaster(int(self._covered.sum()), instance.counts)
@@ -171,5 +172,6 @@ class NarrowAttempt:
         load = int(np.searchsorted(together, total))  # so many loads, from 0 on, hold less together
         target = self._sets.below(load)
         if load and (self.proof is None or target > self.proof.target):
-            self.proof = Proof(target, whole, tuple(int(m[load - 1]) for m in most), self._sets.unit)
+            held = tuple(int(m[load - 1]) for m in most)
+            self.proof = Proof(target, whole, held, self._sets.unit, self._order)
             self._proved(self.proof)

@@ -87,6 +87,7 @@ def test_residual_networks_are_bounded_above_their_work() -> None:
     assert bound.cost > simple * 1.001
     assert bound.certificate is not None
     assert "unit" in bound.certificate.data
+    assert sorted(bound.certificate.data["order"]) == sorted(problem.graph.names)
     data = bound.certificate.data
     assert ConfigurationProof().prove(problem, data, Limits(time=60.0)) == bound.cost
     assert bound.detail == configuration.BY_TABLES
@@ -106,6 +107,15 @@ def test_devices_that_hold_more_than_a_certificate_says_refute_it() -> None:
         ConfigurationProof().prove(problem, {**data, "most": {"d0": 1, "d1": 1}}, Limits(time=20.0))
     right = {"target": 1.0, "weights": {"a": 1, "b": 1}, "most": {"d0": 0, "d1": 0}, "unit": 0.125}
     assert ConfigurationProof().prove(problem, right, Limits(time=20.0)) == 1.0
+
+
+@pytest.mark.parametrize("order", [["a"], ["a", "a"], ["a", "c"], "ab", [0, 1]])
+def test_orders_name_every_node_once(order: object) -> None:
+    problem = Problem.create(Graph.create(["a", "b"], [], work=1.0), [Device("d0"), Device("d1")], Host(1.0))
+    data = {"target": 1.0, "weights": {"a": 1, "b": 1}, "most": {"d0": 0, "d1": 0}, "unit": 0.125}
+    assert ConfigurationProof().prove(problem, {**data, "order": ["b", "a"]}, Limits(time=20.0)) == 1.0
+    with pytest.raises(Refused):
+        ConfigurationProof().prove(problem, {**data, "order": order}, Limits(time=20.0))
 
 
 def test_no_plan_known_is_no_ceiling() -> None:
