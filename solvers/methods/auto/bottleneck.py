@@ -444,7 +444,8 @@ class BottleneckRun(Sized):
         if self.tells("exact"):
             return
         listener = self.reduced.listener()
-        seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else share * self.limits.remaining
+        nearly = self.nearly
+        seconds = max(LAST_SECONDS, self.progress.elapsed) if nearly else share * self.limits.remaining
         limits = self.limits.within(seconds, start=self.reduced.best_plan)
         self.progress.begin("exact", limits.remaining, f"it has some {self.rows:,} rows")
         result = attempt(mip(exact), problem, limits, listener)
@@ -454,6 +455,6 @@ class BottleneckRun(Sized):
             return
         self.ended = result
         self.notes += self.ended.notes
-        if self.ended.termination == "time_limit" and self.limits.remaining > 0:
+        if nearly and self.ended.termination == "time_limit" and self.limits.remaining > 0:
             self.ended = replace(self.ended, termination="complete")
             self.notes.append(f"a gap below {NEAR:.2%} was given no more time; --method exact insists on closing it")

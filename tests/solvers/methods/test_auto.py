@@ -36,6 +36,7 @@ from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.exchange.generators.basic import layered
 from mtpp_dsl.exchange.generators.generate import generate
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto import bottleneck as bottleneck_file
 from mtpp_dsl.solvers.methods.auto.bottleneck import BottleneckRun
 from mtpp_dsl.solvers.methods.auto.steps import AutoSteps
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
@@ -225,6 +226,20 @@ def test_the_plan_of_a_large_graph_comes_before_its_bounds(monkeypatch: pytest.M
     late = Progress()
     BottleneckRun(problem, Limits(time=0.0, threads=1), late).result()
     assert late.cost == evenly
+
+
+@pytest.mark.parametrize("nearly", [True, False])
+def test_a_model_that_ends_just_before_the_time_is_up_ran_to_its_end_only_where_little_was_open(
+    nearly: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = Result("time_limit", method="exact")
+    monkeypatch.setattr(bottleneck_file, "attempt", lambda *_: ended)
+    monkeypatch.setattr(BottleneckRun, "nearly", nearly)
+    run = BottleneckRun(regal(16, 2), Limits(time=30.0, threads=1), Progress())
+    run.exact()
+    assert run.ended is not None
+    assert run.ended.termination == ("complete" if nearly else "time_limit")
+    assert any("no more time" in note for note in run.notes) == nearly
 
 
 def test_groups_of_devices_are_sliced_as_one_level() -> None:
