@@ -11,6 +11,7 @@ from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 NONE = 1 << 29
 """A value that no split has: values lie between minus a half of it and a half of it."""
 FIRST = -1
+"""The row of a transition that is the first one to its state: it is compared with none."""
 Table = NDArray[np.int32]
 
 
@@ -27,8 +28,8 @@ class Sweep:
         self._states, self._capacity = states, capacity
         self._load = np.minimum(load, capacity + 1).tolist()
         self._begins, self._before, self._after = states.begins.tolist(), states.before.tolist(), states.after.tolist()
+        # Of each transition, where it is noted for which loads it is better than those before it to its state.
         self._row: list[int] = []
-        """Of each transition, where it is noted for which loads it is better than those before it to its state."""
         rows = 0
         for begin, end in zip(self._begins[:-1], self._begins[1:], strict=True):
             seen: set[int] = set()

@@ -65,8 +65,8 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
     if simple.infeasibility is not None or simple.bound is None:
         return replace(simple, method=NAME)
     groups = bound_instance(problem)
-    if not np.isfinite(groups.time).any(axis=1).all():
-        return replace(simple, termination="infeasible", method=NAME, infeasibility=_misfit(problem, groups))
+    if (nowhere := misfit(problem, groups)) is not None:
+        return replace(simple, termination="infeasible", method=NAME, infeasibility=nowhere)
     bound, costliest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
     termination: Termination = "limit"
     if is_pipeline(problem, groups):
@@ -86,9 +86,12 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
     )
 
 
-def _misfit(problem: Problem, groups: BoundInstance) -> Infeasibility:
-    first = int(np.flatnonzero(~np.isfinite(groups.time).any(axis=1))[0])
-    names = [problem.graph.names[v] for v in groups.members[first]]
+def misfit(problem: Problem, groups: BoundInstance) -> Infeasibility | None:
+    """Return which colocated nodes no device can take together, or None if there are no such nodes."""
+    nowhere = np.flatnonzero(~np.isfinite(groups.time).any(axis=1))
+    if not len(nowhere):
+        return None
+    names = [problem.graph.names[v] for v in groups.members[int(nowhere[0])]]
     clash = tuple(str(c) for c in problem.constraints if isinstance(c, (Memory, Colocate, Pin, Forbid)))
     return Infeasibility(f"no device can take {', '.join(map(repr, names[:4]))} together", clash)
 
@@ -158,8 +161,6 @@ class _Run(TargetSearch):
     def _rise(self, states: Frontier) -> None:
         """Prove targets by exact tables, up to the largest that weights can prove, in finer and finer units."""
         centre = known_weights(self._problem, self._groups, self.bound.certificate)
-        if not centre.any():
-            centre = self._groups.time.min(axis=1) / (self._plan_cost * float(self._groups.counts.sum()))
         for steps in step_numbers(states):
             centre = self._rise_in(states, steps, centre)
 

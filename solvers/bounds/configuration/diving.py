@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.core.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
-from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Proof
+from mtpp_dsl.solvers.bounds.configuration.covering import Columns
 from mtpp_dsl.solvers.bounds.configuration.narrow_attempt import NarrowAttempt
 from mtpp_dsl.solvers.bounds.configuration.narrow_sets import STEPS
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
@@ -75,8 +75,8 @@ class Diving:
         self._turns -= 1
         weights = np.where(here, centre + SLIGHT * (float(centre.mean()) or 1.0), 0.0)
         weights /= float(weights.sum())
-        given = left, self._states, self._columns, self._target, weights, self._stopped, _nobody
-        attempt = NarrowAttempt(*given, steps=self._steps, nearest=True, patience=PATIENCE)
+        given = left, self._states, self._columns, self._target, weights, self._stopped
+        attempt = NarrowAttempt(*given, proved=None, steps=self._steps, patience=PATIENCE)
         if attempt.run(seconds) == "proved":
             return False
         for kind, in_set in attempt.likely()[: self._branches]:
@@ -92,7 +92,3 @@ def _without(instance: BoundInstance, kind: int, in_set: Bools) -> BoundInstance
     members[kind] = members[kind][:-1]
     time = np.where(in_set[:, None], np.inf, instance.time)
     return replace(instance, time=time, types=replace(instance.types, members=tuple(members)))
-
-
-def _nobody(_: Proof) -> None:
-    """Tell nobody of what is proved of a part."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from math import inf
 
-import numpy as np
-
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.plans.plan import Plan
 from mtpp_dsl.core.plans.result import Result
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.frontier.frontier_states import Frontier
 from mtpp_dsl.solvers.algorithms.least_load import least_load
+from mtpp_dsl.solvers.bounds.configuration.configuration import misfit
 from mtpp_dsl.solvers.bounds.configuration.covering import Columns
 from mtpp_dsl.solvers.bounds.configuration.diving import Diving
 from mtpp_dsl.solvers.bounds.configuration.known_weights import known_weights
@@ -45,10 +44,11 @@ def dive(name: str, problem: Problem, states: Frontier, limits: Limits, progress
     """
     incumbent = Incumbent(name, problem, limits, progress)
     incumbent.take_start()
-    simple = least_load(problem, limits, progress)
-    if simple.infeasibility is not None:
-        return incumbent.result(infeasibility=simple.infeasibility)
-    _Run(problem, states, 0.0 if simple.bound is None else simple.bound.cost, limits, progress, incumbent).run()
+    simple, groups = least_load(problem, limits, progress), bound_instance(problem)
+    infeasibility = simple.infeasibility or misfit(problem, groups)
+    if infeasibility is not None:
+        return incumbent.result(infeasibility=infeasibility)
+    _Run(problem, groups, states, 0.0 if simple.bound is None else simple.bound.cost, limits, progress, incumbent).run()
     if incumbent.plan is None:
         incumbent.note("no split was found; this does not prove that there is none")
     return incumbent.result()
@@ -60,16 +60,16 @@ class _Run:
     def __init__(
         self,
         problem: Problem,
+        groups: BoundInstance,
         states: Frontier,
         least: float,
         limits: Limits,
         progress: Progress,
         incumbent: Incumbent,
     ) -> None:
-        self._problem, self._states, self._least = problem, states, least
+        self._problem, self._groups, self._states, self._least = problem, groups, states, least
         self._limits, self._progress, self._incumbent = limits, progress, incumbent
-        self._groups: BoundInstance = bound_instance(problem)
-        self._columns = Columns(self._groups)
+        self._columns = Columns(groups)
 
     def run(self) -> None:
         """Dive below smaller and smaller targets, ever more broadly, until none is reached or the limits end it."""
@@ -86,8 +86,8 @@ class _Run:
     def _share(self) -> float:
         """What each device has of all work and tensors, if that is more than 0."""
         groups = self._groups
-        work = groups.time[np.isfinite(groups.time).any(axis=1)].min(axis=1).sum()
-        return float(work + sum(cost for _, cost in groups.nets)) / self._problem.k or 1.0
+        work = float(groups.time.min(axis=1).sum())
+        return (work + sum(cost for _, cost in groups.nets)) / self._problem.k or 1.0
 
     @property
     def _proved(self) -> float:
@@ -115,8 +115,6 @@ class _Run:
         self._progress.say(f"diving below {target:.6g}")
         groups, bound = self._groups, self._progress.bound
         weights = known_weights(self._problem, groups, None if bound is None else bound.certificate)
-        if not weights.any():
-            weights = np.where(np.isfinite(groups.time), groups.time, 0.0).max(axis=1)
         shape = TURNS * long, BRANCHES * wide
         diving = Diving(groups, self._states, self._columns, target, *shape, lambda: self._idle(target))
         device = diving.split(weights, COVERING * self._limits.remaining)

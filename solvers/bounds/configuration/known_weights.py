@@ -1,4 +1,4 @@
-"""Read the weights of supernodes from a certificate of the configuration bound."""
+"""Weights of supernodes for the configuration bound to begin with."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 
 def known_weights(problem: Problem, groups: BoundInstance, certificate: Certificate | None) -> Floats:
-    """Return [supernodes] the weights that prove a bound, of which all devices hold 1; zeros without such a proof."""
-    if certificate is None or certificate.kind != "configuration":
-        return np.zeros(groups.n)
-    names, known = problem.graph.names, certificate.data["weights"]
-    most = max(sum(certificate.data["most"].values()), 1)
-    return np.array([known.get(names[members[0]], 0) / most for members in groups.members], np.float64)
+    """Return [supernodes] the weights of a certificate of the bound, else the least work of each; together 1."""
+    weights: Floats = groups.time.min(axis=1)
+    if certificate is not None and certificate.kind == "configuration":
+        names, known = problem.graph.names, certificate.data["weights"]
+        weights = np.array([known.get(names[members[0]], 0) for members in groups.members], np.float64)
+    total = float(weights.sum())
+    return weights / total if total > 0 else np.full(groups.n, 1 / groups.n)

@@ -45,9 +45,9 @@ class NarrowAttempt:
         target: what to prove.
         centre: [supernodes] the weights to begin with.
         stopped: asked often.
-        proved: told of every target proved that is higher than those before.
+        proved: told of every target proved that is higher than those before. None to round loads to the nearest unit:
+            what is proved then holds of such loads alone.
         steps: into how many units the target is divided at most.
-        nearest: whether loads are rounded to the nearest unit; then nothing is proved but of such loads.
         patience: so often weights are changed in vain before the target is given up.
 
     Attributes:
@@ -63,15 +63,14 @@ class NarrowAttempt:
         target: float,
         centre: Floats,
         stopped: Callable[[], bool],
-        proved: Callable[[Proof], None],
+        proved: Callable[[Proof], None] | None,
         *,
         steps: int = STEPS,
-        nearest: bool = False,
         patience: int = STALLED,
     ) -> None:
         self._instance, self._columns, self._target = instance, columns, target
         self._stopped, self._proved, self._patience = stopped, proved, patience
-        self._sets = NarrowSets(instance, states, target, steps, nearest=nearest)
+        self._sets = NarrowSets(instance, states, target, steps, nearest=proved is None)
         self._order = tuple(states.order.tolist())
         self._kinds = np.flatnonzero(instance.counts).tolist()
         self._covered = np.isfinite(instance.time).any(axis=1)
@@ -174,4 +173,5 @@ class NarrowAttempt:
         if load and (self.proof is None or target > self.proof.target):
             held = tuple(int(m[load - 1]) for m in most)
             self.proof = Proof(target, whole, held, self._sets.unit, self._order)
-            self._proved(self.proof)
+            if self._proved is not None:
+                self._proved(self.proof)

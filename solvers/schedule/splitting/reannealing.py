@@ -66,7 +66,7 @@ class Reannealing:
             progress: asked whether to stop.
             take: called with shorter plans.
         """
-        n, told, moves = self._instance.n, monotonic(), MOVES
+        n, told, tries = self._instance.n, monotonic(), MOVES
         for sweep in count():
             before = self.makespan
             progress.say(f"annealing windows of {SIZE} nodes again")
@@ -76,17 +76,25 @@ class Reannealing:
                     take(self.plan)
                     return
                 own = limits.within(limits.remaining, seed=int(random.integers(1 << 31)))
-                better = self.anneal(max(0, first), min(n, first + SIZE), own, progress, moves)
+                better = self.anneal(max(0, first), min(n, first + SIZE), own, progress, tries)
                 if better and monotonic() >= told + SECONDS:
                     told = monotonic()
                     take(self.plan)
             take(self.plan)
-            if self.makespan >= before and moves >= MOST_MOVES:
+            if self.makespan >= before and tries >= MOST_MOVES:
                 return
-            moves = min(MOST_MOVES, 2 * moves)
+            tries = min(MOST_MOVES, 2 * tries)
 
-    def anneal(self, first: int, last: int, limits: Limits, progress: Progress, moves: int) -> bool:
-        """Anneal the nodes at places *first* to *last* of the order; return whether the schedule became shorter."""
+    def anneal(self, first: int, last: int, limits: Limits, progress: Progress, tries: int) -> bool:
+        """Anneal the nodes at places *first* to *last* of the order; return whether the schedule became shorter.
+
+        Args:
+            first: place.
+            last: place behind them.
+            limits: when to stop, and the seed.
+            progress: asked whether to stop.
+            tries: moves, per node and device.
+        """
         nodes = self._order[first:last]
         window, _ = self.window(first, last)
         instance = ScheduleInstance.of(window)
@@ -95,7 +103,7 @@ class Reannealing:
             np.append(self._device[nodes], [self._instance.k] * 2),
             np.append(np.arange(1, len(nodes) + 1), [0, len(nodes) + 1]),
         )
-        found = anneal_sample(window, limits.within(limits.remaining, start=start), Aside(progress), 1, moves).plan
+        found = anneal_sample(window, limits.within(limits.remaining, start=start), Aside(progress), 1, tries).plan
         if found is None:
             return False
         device, place = self._device.copy(), np.empty(self._instance.n)

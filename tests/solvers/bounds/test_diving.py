@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.core.constraints import Memory
+from mtpp_dsl.core.constraints import Colocate, Memory
 from mtpp_dsl.core.contracts.limits import Limits, Progress
 from mtpp_dsl.core.errors import Refused
 from mtpp_dsl.core.plans.plan import Plan
-from mtpp_dsl.core.problem.devices import Device, Shared
+from mtpp_dsl.core.problem.devices import Device, Host, Shared
 from mtpp_dsl.core.problem.graph import Bools, Graph
 from mtpp_dsl.core.problem.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
@@ -95,6 +95,15 @@ def test_memory_is_kept() -> None:
     assert plans[0] is not None
     assert not verify(residual(4, 17.0), plans[0])
     assert plans[1] is None or not verify(residual(4, 2.0), plans[1])
+
+
+def test_nodes_that_no_device_holds_together_are_told() -> None:
+    """Each fits, and both have to share a device."""
+    fitting = [Device(f"acc{d}", memory=1.5) for d in range(20)]
+    together = Problem.create(residual(4).graph, fitting, Host(1.0), constraints=[Memory(), Colocate(nodes=(0, 1))])
+    result = Diving().solve(together, Limits(time=1.0), Progress())
+    assert result.infeasibility is not None
+    assert "'v0', 'v1'" in result.infeasibility.reason
 
 
 def test_wide_graphs_are_refused() -> None:
