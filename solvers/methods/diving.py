@@ -22,8 +22,8 @@ class Diving(Scoped, MethodBase):
     """Method ``diving``: splits in which few tensors are open along some order, device by device.
 
     A linear programme covers what is left by shares of sets that the devices left can hold below a target, which tables
-    find exactly, as for ``configuration``; the set with the largest share goes to a device. Memories and rows are left
-    out, and every plan is checked against them. See :mod:`mtpp_dsl.solvers.bounds.configuration.diving`.
+    find exactly, as for ``configuration``; the set with the largest share goes to a device, unless it exceeds the
+    memory. Rows are left out, and every plan is checked against them. See :mod:`mtpp_dsl.solvers.bounds.configuration.diving`.
     """
 
     name = "diving"

@@ -29,7 +29,8 @@ class Diving:
     """A search for a split below a target, device by device.
 
     What is left is covered by shares of sets; the set with the largest share goes to a device, and so on. Where weights
-    prove that the devices left cannot hold the rest, the next set has its turn.
+    prove that the devices left cannot hold the rest, the next set has its turn. Sets that exceed a memory, of which
+    tables know nothing, go to no device.
 
     Args:
         instance: what is placed; sets may have any shape.
@@ -79,7 +80,8 @@ class Diving:
         attempt = NarrowAttempt(*given, proved=None, steps=self._steps, patience=PATIENCE)
         if attempt.run(seconds) == "proved":
             return False
-        for kind, in_set in attempt.likely()[: self._branches]:
+        fitting = [one for one in attempt.likely() if left.memory[one[1]].sum() <= left.types.memory[one[0]]]
+        for kind, in_set in fitting[: self._branches]:
             self._device[in_set] = left.types.members[kind][-1]
             if self._fill(_without(left, kind, in_set), attempt.centre, seconds):
                 return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mtpp_dsl
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.core.constraints import Colocate, Memory
 from mtpp_dsl.core.contracts.limits import Limits, Progress
@@ -87,6 +88,32 @@ def test_it_goes_back_where_a_set_leaves_no_room(monkeypatch: pytest.MonkeyPatch
     for branches in (1, 3):
         dive = Dive(groups, states, Columns(groups), 9.41, 60, branches, lambda: False)
         assert (dive.split(np.ones(groups.n), 5.0) is not None) == (branches > 1)
+
+
+TIGHT = """mtpp 1
+graph {
+  node a[i in 0..12] (work = (3 + mod(7 * i, 11)) * 1 ms, params = (2 + mod(5 * i, 7)) * 1 MiB,
+                      output = (1 + mod(3 * i, 5)) * 1 MiB)
+  node s[i in 0..<12] (work = (1 + mod(5 * i, 3)) * 1 ms, params = 1 MiB, output = 1 MiB)
+  edge a[i] -> a[i + 1] for i in 0..<12
+  edge a[i] -> s[i]     for i in 0..<12
+  edge s[i] -> a[i + 1] for i in 0..<12
+}
+device big[2] (memory = 40 MiB)
+device small[3] (speed = 0.5, memory = 16 MiB)
+device cpu (speed = 0.1, memory = 4 GiB)
+interconnect shared (bandwidth = 5 GiB/s)
+minimize bottleneck
+constraint memory
+"""
+
+
+def test_sets_that_exceed_a_memory_go_to_no_device() -> None:
+    """Without that, the sets with the largest shares make no plan here."""
+    problem = mtpp_dsl.load(TIGHT)
+    plan = Diving().solve(problem, Limits(time=2.0), Progress()).plan
+    assert plan is not None
+    assert not verify(problem, plan)
 
 
 def test_memory_is_kept() -> None:
