@@ -23,7 +23,8 @@ class Diving(Scoped, MethodBase):
 
     A linear programme covers what is left by shares of sets that the devices left can hold below a target, which tables
     find exactly, as for ``configuration``; the set with the largest share goes to a device, unless it exceeds the
-    memory. Rows are left out, and every plan is checked against them. See :mod:`mtpp_dsl.solvers.bounds.configuration.diving`.
+    memory. Rows are left out, and every plan is checked against them. See
+    :mod:`mtpp_dsl.solvers.bounds.configuration.diving`.
     """
 
     name = "diving"
